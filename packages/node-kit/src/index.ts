@@ -1,0 +1,18 @@
+export type { AtomicWriteOptions } from "./atomic-file.ts";
+export { syncFolder, writeFileAtomic, writeFileAtomicSync } from "./atomic-file.ts";
+export { bearerMatches } from "./bearer.ts";
+export { flagValue, integerBetween, oneOf, portValue, textValue } from "./env-parsers.ts";
+export { armFailpoints, failpoint } from "./failpoint.ts";
+export { createKeyedMutex } from "./keyed-mutex.ts";
+export type { Logger, LoggerOptions } from "./logger.ts";
+export { createLogger } from "./logger.ts";
+export type { Env, EnvSetting, EnvTable, EnvValues, ParsedEnv, ParseEnvOptions } from "./parse-env.ts";
+export { parseEnv, setting, wipeSecrets } from "./parse-env.ts";
+export type { ProcessIdentity } from "./process-identity.ts";
+export { isSameProcess, readBootId, readProcessIdentity } from "./process-identity.ts";
+export type { Scope, ScopeOptions } from "./scope.ts";
+export { createScope } from "./scope.ts";
+export type { Semaphore, SemaphoreOptions } from "./semaphore.ts";
+export { createSemaphore } from "./semaphore.ts";
+export { createSingleFlight } from "./single-flight.ts";
+export { randomIds, systemClock } from "./system-clock.ts";
