@@ -1,4 +1,14 @@
+export { buildMessages, estimateTokens, messagesOfTurn } from "./build-messages.ts";
+export type { CollectedStep, ReceivedCall, StepCollector } from "./collect-step.ts";
+export { createStepCollector } from "./collect-step.ts";
+export type { Acceptance } from "./decide-acceptance.ts";
+export { decideAcceptance } from "./decide-acceptance.ts";
+export { turnLimits } from "./limits.ts";
 export type { ModelMessage, ModelPart, ModelPort, ModelRequest, ToolDescription } from "./model-port.ts";
+export type { Effect, TurnSurroundings } from "./next-step.ts";
+export { nextOpeningPrompt, nextStep } from "./next-step.ts";
+export type { ModelFailure } from "./plan-retry.ts";
+export { planRetry } from "./plan-retry.ts";
 export type {
   AgentReads,
   AgentStore,
@@ -27,3 +37,5 @@ export type {
   TurnRecordKind,
   UsageRecord,
 } from "./turn-records.ts";
+export type { AttemptView, CallView, StepView, TurnView } from "./turn-view.ts";
+export { reduceTurn, reduceTurnRecords, unsettledCalls, upcomingStep } from "./turn-view.ts";

@@ -13,11 +13,25 @@ export type ModelMessage =
   | {
       readonly role: "assistant";
       readonly text: string;
-      readonly calls: readonly { readonly providerCallId: string; readonly name: string; readonly argsText: string }[];
+      readonly calls: readonly {
+        readonly providerCallId: string;
+        readonly name: string;
+        readonly argsText: string;
+      }[];
       /** kept only for the provider and model that made it; an adapter drops it on any mismatch */
-      readonly reasoning: readonly { readonly provider: string; readonly model: string; readonly part: JsonObject }[];
+      readonly reasoning: readonly {
+        readonly provider: string;
+        readonly model: string;
+        readonly part: JsonObject;
+      }[];
     }
-  | { readonly role: "tool"; readonly providerCallId: string; readonly name: string; readonly text: string; readonly isError: boolean };
+  | {
+      readonly role: "tool";
+      readonly providerCallId: string;
+      readonly name: string;
+      readonly text: string;
+      readonly isError: boolean;
+    };
 
 export interface ToolDescription {
   readonly name: string;
@@ -37,7 +51,12 @@ export type ModelPart =
   | { readonly type: "text-delta"; readonly text: string }
   | { readonly type: "reasoning-delta"; readonly text: string }
   /** a whole call; `argsText` is as received and may be malformed */
-  | { readonly type: "tool-call"; readonly providerCallId: string | null; readonly name: string; readonly argsText: string }
+  | {
+      readonly type: "tool-call";
+      readonly providerCallId: string | null;
+      readonly name: string;
+      readonly argsText: string;
+    }
   /** a part kept for replay only */
   | { readonly type: "raw"; readonly part: JsonObject }
   | { readonly type: "finish"; readonly finish: StepFinish; readonly usage: UsageRecord }

@@ -64,7 +64,10 @@ export interface AgentReads {
   getValue(key: string): JsonValue | undefined;
   findEntry(id: EntryId): StoredEntry | undefined;
   /** the newest `limit` entries with `seq < beforeSeq`, oldest first; `more` tells whether older ones exist */
-  entriesBefore(page: { readonly limit: number; readonly beforeSeq?: number }): { readonly entries: readonly StoredEntry[]; readonly more: boolean };
+  entriesBefore(page: { readonly limit: number; readonly beforeSeq?: number }): {
+    readonly entries: readonly StoredEntry[];
+    readonly more: boolean;
+  };
   findPrompt(nonce: ClientNonce): PromptRow | undefined;
   /** accepted and not yet delivered, in order of acceptance */
   pendingPrompts(): readonly PromptRow[];

@@ -5,7 +5,17 @@
  * committed under the id that the intent allocated. Everything about a turn is derived from these records alone.
  * A record is one JSON object in `turn_records.body`; `kind` is the discriminator and never changes its meaning.
  */
-import type { CallId, ClientNonce, EntryId, ErrorCode, ExecutionId, JsonObject, PromptId, RequestId, TurnId } from "@sand/protocol";
+import type {
+  CallId,
+  ClientNonce,
+  EntryId,
+  ErrorCode,
+  ExecutionId,
+  JsonObject,
+  PromptId,
+  RequestId,
+  TurnId,
+} from "@sand/protocol";
 
 /** who stands behind a prompt; carried on every entry and record that follows from it */
 export interface Provenance {
@@ -80,16 +90,42 @@ export interface PromptText {
 }
 
 export type TurnRecord =
-  | { readonly kind: "turnStarted"; readonly turnId: TurnId; readonly generation: number; readonly atMs: number; readonly provenance: Provenance }
+  | {
+      readonly kind: "turnStarted";
+      readonly turnId: TurnId;
+      readonly generation: number;
+      readonly atMs: number;
+      readonly provenance: Provenance;
+    }
   /** a prompt joined this turn: at its start, or at a step boundary */
-  | { readonly kind: "promptDelivered"; readonly prompt: PromptText; readonly beforeStep: number; readonly atMs: number }
+  | {
+      readonly kind: "promptDelivered";
+      readonly prompt: PromptText;
+      readonly beforeStep: number;
+      readonly atMs: number;
+    }
   /** the host was started again and took the open turn up; counted, so that a crash loop ends */
   | { readonly kind: "turnResumed"; readonly bootId: string; readonly atMs: number }
   | { readonly kind: "boxReady"; readonly atMs: number }
   | { readonly kind: "boxAbsent"; readonly code: ErrorCode; readonly reason: string; readonly atMs: number }
   /** intent of a model call */
-  | { readonly kind: "stepPrepared"; readonly step: number; readonly attempt: number; readonly requestId: RequestId; readonly requestHash: string; readonly atMs: number }
-  | { readonly kind: "stepFailed"; readonly step: number; readonly attempt: number; readonly code: ErrorCode; readonly message: string; readonly retryAtMs: number | null; readonly atMs: number }
+  | {
+      readonly kind: "stepPrepared";
+      readonly step: number;
+      readonly attempt: number;
+      readonly requestId: RequestId;
+      readonly requestHash: string;
+      readonly atMs: number;
+    }
+  | {
+      readonly kind: "stepFailed";
+      readonly step: number;
+      readonly attempt: number;
+      readonly code: ErrorCode;
+      readonly message: string;
+      readonly retryAtMs: number | null;
+      readonly atMs: number;
+    }
   /** the model's answer with its finish; only this may start tools */
   | {
       readonly kind: "stepCompleted";
@@ -107,12 +143,30 @@ export type TurnRecord =
       readonly rawParts: readonly JsonObject[];
       readonly atMs: number;
     }
-  | { readonly kind: "callReviewed"; readonly callId: CallId; readonly verdict: "allow" | "deny"; readonly rule: string; readonly atMs: number }
+  | {
+      readonly kind: "callReviewed";
+      readonly callId: CallId;
+      readonly verdict: "allow" | "deny";
+      readonly rule: string;
+      readonly atMs: number;
+    }
   /** intent of a tool's effect */
-  | { readonly kind: "toolIntended"; readonly callId: CallId; readonly executionId: ExecutionId; readonly replay: ReplayPolicy; readonly atMs: number }
+  | {
+      readonly kind: "toolIntended";
+      readonly callId: CallId;
+      readonly executionId: ExecutionId;
+      readonly replay: ReplayPolicy;
+      readonly atMs: number;
+    }
   | { readonly kind: "toolSettled"; readonly result: ToolResultRecord; readonly atMs: number }
   /** somebody wants this turn to end; it ends at once, with what it has */
   | { readonly kind: "interruptRequested"; readonly by: "user" | "prompt" | "delete"; readonly atMs: number }
-  | { readonly kind: "turnSettled"; readonly outcome: TurnOutcome; readonly code: ErrorCode | null; readonly reason: string | null; readonly atMs: number };
+  | {
+      readonly kind: "turnSettled";
+      readonly outcome: TurnOutcome;
+      readonly code: ErrorCode | null;
+      readonly reason: string | null;
+      readonly atMs: number;
+    };
 
 export type TurnRecordKind = TurnRecord["kind"];
