@@ -1,0 +1,100 @@
+/**
+ * What the gateway's commands need from the rest of the host. `start-host.ts` passes the adapters; the gateway knows
+ * no store and no turn.
+ *
+ * Methods throw `BoxError` for operating errors. An id that no agent has is `gateway/agent-not-found` wherever it
+ * isn't said otherwise.
+ */
+import type { AgentReads, WhenBusy } from "@sand/agent-core";
+import type {
+  AcceptanceRecord,
+  AgentId,
+  AgentSummary,
+  AsyncTask,
+  ClientNonce,
+  CommittedEvent,
+  JsonValue,
+  ProfileChange,
+  PromptAcceptanceStatus,
+  Subagent,
+} from "@sand/protocol";
+
+export interface CreateAgentInput {
+  readonly profile: ProfileChange;
+  readonly origin: "user" | "dev";
+  readonly purpose?: string;
+  readonly clientNonce?: ClientNonce;
+  /** SHA-256 of the canonical request, hex: the same nonce with another digest is a conflict */
+  readonly digest: string;
+}
+
+export type CreateAgentOutcome =
+  | { readonly kind: "created"; readonly agent: AgentSummary }
+  /** the nonce made this agent before, from the same payload */
+  | { readonly kind: "existing"; readonly agent: AgentSummary }
+  | { readonly kind: "conflict" };
+
+export interface AgentDirectory {
+  list(): readonly AgentSummary[];
+  count(): number;
+  /** `BoxError gateway/agent-limit` when the host is full */
+  create(input: CreateAgentInput): Promise<CreateAgentOutcome>;
+  /** fields that are absent stay as they are; `null` when no such agent exists */
+  update(id: AgentId, profile: ProfileChange): Promise<AgentSummary | null>;
+  /** unknown ids are passed over, so that a repeated delete succeeds */
+  remove(ids: readonly AgentId[]): Promise<void>;
+  /** opens the agent's store when needed */
+  reads(id: AgentId): Promise<AgentReads>;
+  activeAgentId(): AgentId | null;
+  activate(id: AgentId): Promise<void>;
+  summary(id: AgentId): AgentSummary;
+}
+
+export interface PromptInput {
+  readonly nonce: ClientNonce;
+  /** as sent; absent means the agent that the nonce is known to belong to, else the active one */
+  readonly agentId?: AgentId;
+  readonly text: string;
+  readonly replyToId?: string;
+  readonly richText?: JsonValue;
+  readonly whenBusy: WhenBusy;
+  /** the payload's digest (contract, rule 10) for the agent that the prompt resolved to: SHA-256, hex */
+  digestFor(agentId: AgentId): string;
+}
+
+export type PromptOutcome =
+  /** also when the same prompt was accepted before */
+  | { readonly kind: "accepted"; readonly record: AcceptanceRecord }
+  | { readonly kind: "conflict" };
+
+export interface PromptDesk {
+  /**
+   * Resolves only when the acceptance is durable. The nonce is looked up before the active agent. Without an agent
+   * to resolve to: `BoxError gateway/bad-request`.
+   */
+  accept(input: PromptInput): Promise<PromptOutcome>;
+  status(query: { readonly clientNonce: ClientNonce; readonly agentId?: AgentId }): Promise<PromptAcceptanceStatus>;
+  interrupt(id: AgentId): Promise<{ readonly hadActiveRun: boolean }>;
+}
+
+export interface HostStatus {
+  readonly version: string;
+  /** wall clock of the host's start, in `ms`; the same number stands in the discovery file */
+  readonly startedAt: number;
+  activeAgentId(): AgentId | null;
+  isBusy(): boolean;
+  busyOnlyAwaitingApproval(): boolean;
+  lastBusyAtMs(): number | null;
+  runningTurns(): number;
+  asyncTasks(id: AgentId): Promise<readonly AsyncTask[]>;
+  subagents(id: AgentId): Promise<readonly Subagent[]>;
+}
+
+/** Where a resumed event stream reads what the ring in memory no longer holds. */
+export interface ReplaySource {
+  /**
+   * The oldest `limit` committed events of the whole host with `seq > since`, oldest first, none left out between
+   * them; `undefined` when some of those were trimmed, so that the gap must be said.
+   */
+  eventsSince(since: number, limit: number): Promise<readonly CommittedEvent[] | undefined>;
+}

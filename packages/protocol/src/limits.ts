@@ -1,0 +1,28 @@
+/**
+ * Limits that both sides of the wire know. A limit that only one process needs lives beside its use.
+ * Sizes are in bytes unless the name says otherwise.
+ */
+const mebibyte = 1024 * 1024;
+
+export const limits = {
+  /** the largest body of a command: one 256 MiB attachment in base64, and its envelope */
+  bodyMaxBytes: Math.ceil((256 * mebibyte * 4) / 3) + 64 * 1024,
+  /** arrays and objects within each other in a command's body */
+  bodyMaxDepth: 64,
+  /** the prompt as JSON text: its entry must fit into one event frame */
+  promptMaxBytes: 512 * 1024,
+  /** clients refuse longer frames */
+  eventFrameMaxBytes: mebibyte,
+  nonceMaxLength: 256,
+  agentNameMaxLength: 200,
+  agentDescriptionMaxLength: 20_000,
+  deleteAgentsMaxIds: 1_000,
+  attachmentsMaxPerPrompt: 64,
+  attachmentPathMaxLength: 4_096,
+  transcriptTailDefault: 500,
+  transcriptTailMax: 5_000,
+  /** how often the event stream says that it is alive, in `ms` */
+  eventPingMs: 15_000,
+  /** what the stream tells clients to wait before they connect again, in `ms` */
+  eventRetryMs: 1_000,
+} as const;
