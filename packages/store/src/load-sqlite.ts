@@ -1,0 +1,108 @@
+/**
+ * Finds the native half of better-sqlite3 for a bundle, which has no `node_modules` beside it.
+ *
+ * A package that NODE_PATH gives comes first, so that an operator can replace what we carry. Else
+ * the carried addon is unpacked once, under its own digest, and its bytes are checked before every
+ * load: the folder is writable by the host's user, and a torn file would crash the process. When
+ * neither fits, one error names what was tried and the cure, so that a supervisor has a line to
+ * show instead of a loop of restarts.
+ *
+ * In the sources nothing is carried, and the answer `undefined` lets the package find its own.
+ */
+import { createHash } from "node:crypto";
+import { mkdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { inflateRawSync } from "node:zlib";
+import { writeFileAtomicSync } from "@sand/node-kit";
+import { BoxError } from "@sand/protocol";
+import type { EmbeddedNative } from "./embedded-natives.ts";
+import { embeddedNatives } from "./embedded-natives.ts";
+
+/** handed to better-sqlite3 as its `nativeBinding`; opaque to us */
+export type SqliteAddon = object;
+
+export interface LoadSqliteDeps {
+  /** where carried addons are unpacked, `<data root>/natives` */
+  readonly nativesFolder: string;
+  /** as in `linux-x64` */
+  readonly target?: string;
+  readonly carried?: Readonly<Record<string, EmbeddedNative>>;
+  /** the file that packages are looked up from */
+  readonly from?: string;
+}
+
+export function loadSqliteAddon(deps: LoadSqliteDeps): SqliteAddon | undefined {
+  const carried = deps.carried ?? embeddedNatives;
+  if (Object.keys(carried).length === 0) return undefined;
+  const target = deps.target ?? `${process.platform}-${process.arch}`;
+  const require = createRequire(deps.from ?? import.meta.url);
+  const failures: string[] = [];
+
+  const installed = installedAddon(require, target);
+  if (installed !== undefined) {
+    const loaded = tryLoad(require, installed, failures);
+    if (loaded !== undefined) return loaded;
+  }
+  const native = carried[target];
+  if (native === undefined) {
+    failures.push(`this bundle carries none for ${target}`);
+  } else {
+    const loaded = tryLoad(require, () => unpack(native, deps.nativesFolder), failures);
+    if (loaded !== undefined) return loaded;
+  }
+  throw new BoxError("store/unavailable", `better-sqlite3 has no usable native addon: ${failures.join("; ")}`, {
+    hint: "set NODE_PATH to a folder with better-sqlite3 installed for this platform, and keep the data root on a file system that allows loading libraries",
+  });
+}
+
+function installedAddon(require: NodeJS.Require, target: string): (() => string) | undefined {
+  try {
+    const folder = dirname(require.resolve("better-sqlite3/package.json"));
+    return () => join(folder, "prebuilds", `${target}.node`);
+  } catch {
+    // Not installed is the usual case of a bundle, not a failure.
+    return undefined;
+  }
+}
+
+function tryLoad(require: NodeJS.Require, find: () => string, failures: string[]): SqliteAddon | undefined {
+  try {
+    const addon: unknown = require(find());
+    if (typeof addon === "object" && addon !== null) return addon;
+    failures.push("the file is not an addon");
+  } catch (error) {
+    failures.push(firstLine(error));
+  }
+  return undefined;
+}
+
+function unpack(native: EmbeddedNative, nativesFolder: string): string {
+  const folder = join(nativesFolder, native.sha256);
+  const file = join(folder, "better_sqlite3.node");
+  if (digestOf(file) === native.sha256) return file;
+  const bytes = inflateRawSync(Buffer.from(native.deflated, "base64"));
+  if (sha256(bytes) !== native.sha256) throw new Error("the carried addon is damaged");
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  writeFileAtomicSync(file, bytes, { mode: 0o600 });
+  return file;
+}
+
+function digestOf(file: string): string | undefined {
+  try {
+    return sha256(readFileSync(file));
+  } catch {
+    // Absent or unreadable: it is written again, and that failure is the one to report.
+    return undefined;
+  }
+}
+
+function sha256(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}
+
+/** A loader's message lists whole search paths after its first line. */
+function firstLine(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  return message.split("\n", 1)[0] ?? message;
+}

@@ -1,0 +1,7 @@
+/** Builds the execution daemon's bundle: `dist/box-exec-daemon/main.cjs`, and its test build with failpoints. */
+import { buildNamed, placeRipgrep } from "./bundle/build-named.mjs";
+import { outputs } from "./bundle/outputs.mjs";
+
+await buildNamed(["daemon", "daemonTest"]);
+await placeRipgrep(outputs.daemon.outfile);
+await placeRipgrep(outputs.daemonTest.outfile);

@@ -1,0 +1,71 @@
+/**
+ * Bundles one entry point to one CommonJS file, the same bytes from the same source.
+ *
+ * Nothing of the machine goes in: paths are relative to the repository, no times, no source map.
+ * The test build is the same source with one constant changed, so what the crash tests stop in the
+ * middle is what ships.
+ */
+import { existsSync } from "node:fs";
+import { chmod, mkdir, rename, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { build } from "esbuild";
+import { carriedModules } from "./carried-modules.mjs";
+import { embeddedNatives } from "./embedded-natives.mjs";
+import { licenceTexts } from "./licence-texts.mjs";
+
+/** what `import.meta` means in a CommonJS file, where esbuild would leave it empty */
+const importMeta = {
+  "import.meta.url": "sandBundleUrl",
+  "import.meta.filename": "__filename",
+  "import.meta.dirname": "__dirname",
+};
+const bundleUrl = 'const sandBundleUrl = require("node:url").pathToFileURL(__filename).href;';
+
+export class MissingEntry extends Error {}
+
+/**
+ * @param {{root: string, entry: string, outfile: string, banner?: string, failpoints: boolean, executable?: boolean}} plan
+ * @returns {Promise<{outfile: string, bytes: number}>}
+ */
+export async function bundle(plan) {
+  if (!existsSync(join(plan.root, plan.entry))) {
+    throw new MissingEntry(`${plan.entry} does not exist, so ${plan.outfile} was not built`);
+  }
+  const result = await build({
+    absWorkingDir: plan.root,
+    entryPoints: [plan.entry],
+    outfile: plan.outfile,
+    bundle: true,
+    write: false,
+    metafile: true,
+    platform: "node",
+    target: "node22",
+    format: "cjs",
+    charset: "utf8",
+    legalComments: "none",
+    logLevel: "error",
+    // Removes the branches of the constant below; names stay, for stack traces.
+    minifySyntax: true,
+    banner: { js: [plan.banner, bundleUrl].filter(Boolean).join("\n") },
+    define: {
+      ...importMeta,
+      SAND_FAILPOINTS: String(plan.failpoints),
+      "globalThis.__SAND_FAILPOINTS__": String(plan.failpoints),
+    },
+    plugins: [embeddedNatives(plan.root), carriedModules()],
+  });
+  const target = join(plan.root, plan.outfile);
+  const text = result.outputFiles[0].contents;
+  await writeWhole(target, text, plan.executable ? 0o755 : 0o644);
+  await writeWhole(`${target}.licences.txt`, await licenceTexts(plan.root, result.metafile), 0o644);
+  return { outfile: plan.outfile, bytes: text.byteLength };
+}
+
+/** A reader never sees half a bundle: two builds may run at once, and a host may be starting from it. */
+async function writeWhole(target, contents, mode) {
+  await mkdir(dirname(target), { recursive: true });
+  const temporary = `${target}.${process.pid}.tmp`;
+  await writeFile(temporary, contents);
+  await chmod(temporary, mode);
+  await rename(temporary, target);
+}
