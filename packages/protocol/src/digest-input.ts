@@ -6,8 +6,8 @@
  * a client's second attempt may spell the same prompt in the other way.
  */
 import { canonicalJson } from "./canonical-json.ts";
-import type { CreateAgentRequest } from "./commands/roster-commands.ts";
 import type { SendPromptRequest } from "./commands/prompting-commands.ts";
+import type { CreateAgentRequest } from "./commands/roster-commands.ts";
 import type { AgentId } from "./ids.ts";
 
 export function promptDigestInput(agentId: AgentId, request: SendPromptRequest): string {

@@ -53,6 +53,7 @@ export const errorCodes = {
   "store/damaged": { http: 503, connect: "unavailable", retry: "never", public: true },
   "store/newer-schema": { http: 503, connect: "failed_precondition", retry: "never", public: true },
   "turn/superseded": { http: 409, connect: "aborted", retry: "never", public: true },
+  "turn/already-settled": { http: 409, connect: "already_exists", retry: "never", public: true },
   "turn/step-limit": { http: 500, connect: "aborted", retry: "never", public: true },
   "turn/resume-exhausted": { http: 500, connect: "aborted", retry: "never", public: true },
   "inference/unavailable": { http: 503, connect: "unavailable", retry: "later", public: true },

@@ -12,7 +12,11 @@ export type {
 export { builtCommands, findCommand, isBuiltCommand } from "./commands/command-table.ts";
 export { parseRequest } from "./commands/parse-request.ts";
 export { plannedCommandNames } from "./commands/planned-commands.ts";
-export type { AcceptanceRecord, PromptAcceptanceStatus, SendPromptRequest } from "./commands/prompting-commands.ts";
+export type {
+  AcceptanceRecord,
+  PromptAcceptanceStatus,
+  SendPromptRequest,
+} from "./commands/prompting-commands.ts";
 export type { CreateAgentRequest, ProfileChange } from "./commands/roster-commands.ts";
 export { avatarColors, avatarShapes } from "./commands/roster-commands.ts";
 export type { AsyncTask, Subagent } from "./commands/transcript-commands.ts";
@@ -30,6 +34,8 @@ export type {
 } from "./entries.ts";
 export type { BoxErrorOptions, ConnectCodeName, ErrorCode, ErrorRow } from "./errors.ts";
 export { BoxError, errorCodes, InvariantError, invariant } from "./errors.ts";
+export type { EventChannel, EventPayload, EventRow, TurnDelta } from "./events/event-table.ts";
+export { eventTable, slimAvatar, wantsChannel } from "./events/event-table.ts";
 export type {
   AgentId,
   BoxId,
@@ -45,8 +51,6 @@ export type {
   TurnId,
 } from "./ids.ts";
 export { brandId, isSafeAgentId } from "./ids.ts";
-export type { EventChannel, EventPayload, EventRow, TurnDelta } from "./events/event-table.ts";
-export { eventTable, slimAvatar, wantsChannel } from "./events/event-table.ts";
 export type { JsonObject, JsonValue } from "./json.ts";
 export { limits } from "./limits.ts";
 export { ports } from "./ports.ts";

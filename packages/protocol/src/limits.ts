@@ -11,8 +11,8 @@ export const limits = {
   bodyMaxDepth: 64,
   /** the prompt as JSON text: its entry must fit into one event frame */
   promptMaxBytes: 512 * 1024,
-  /** clients refuse longer frames */
-  eventFrameMaxBytes: mebibyte,
+  /** clients refuse frames above 1 MiB; what else waits for a client needs its place below that, too */
+  eventFrameMaxBytes: 896 * 1024,
   nonceMaxLength: 256,
   agentNameMaxLength: 200,
   agentDescriptionMaxLength: 20_000,

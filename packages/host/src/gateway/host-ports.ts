@@ -12,12 +12,13 @@ import type {
   AgentSummary,
   AsyncTask,
   ClientNonce,
-  CommittedEvent,
   JsonValue,
   ProfileChange,
   PromptAcceptanceStatus,
   Subagent,
 } from "@sand/protocol";
+
+export type { ReplaySource } from "../events/replay-source.ts";
 
 export interface CreateAgentInput {
   readonly profile: ProfileChange;
@@ -64,8 +65,7 @@ export interface PromptInput {
 
 export type PromptOutcome =
   /** also when the same prompt was accepted before */
-  | { readonly kind: "accepted"; readonly record: AcceptanceRecord }
-  | { readonly kind: "conflict" };
+  { readonly kind: "accepted"; readonly record: AcceptanceRecord } | { readonly kind: "conflict" };
 
 export interface PromptDesk {
   /**
@@ -73,7 +73,10 @@ export interface PromptDesk {
    * to resolve to: `BoxError gateway/bad-request`.
    */
   accept(input: PromptInput): Promise<PromptOutcome>;
-  status(query: { readonly clientNonce: ClientNonce; readonly agentId?: AgentId }): Promise<PromptAcceptanceStatus>;
+  status(query: {
+    readonly clientNonce: ClientNonce;
+    readonly agentId?: AgentId;
+  }): Promise<PromptAcceptanceStatus>;
   interrupt(id: AgentId): Promise<{ readonly hadActiveRun: boolean }>;
 }
 
@@ -88,13 +91,4 @@ export interface HostStatus {
   runningTurns(): number;
   asyncTasks(id: AgentId): Promise<readonly AsyncTask[]>;
   subagents(id: AgentId): Promise<readonly Subagent[]>;
-}
-
-/** Where a resumed event stream reads what the ring in memory no longer holds. */
-export interface ReplaySource {
-  /**
-   * The oldest `limit` committed events of the whole host with `seq > since`, oldest first, none left out between
-   * them; `undefined` when some of those were trimmed, so that the gap must be said.
-   */
-  eventsSince(since: number, limit: number): Promise<readonly CommittedEvent[] | undefined>;
 }

@@ -24,10 +24,14 @@ export function parseRequest<Name extends BuiltCommandName>(name: Name, body: un
   const validator = validatorOf(name);
   if (!isPlainObject(body)) throw new BoxError("gateway/bad-request", "the body must be a JSON object");
   if (isDeeperThan(body, limits.bodyMaxDepth)) {
-    throw new BoxError("gateway/bad-request", `the body is nested more than ${limits.bodyMaxDepth} levels deep`);
+    throw new BoxError(
+      "gateway/bad-request",
+      `the body is nested more than ${limits.bodyMaxDepth} levels deep`,
+    );
   }
   const request = pickKnown(builtCommands[name].request, body);
-  if (!validator.Check(request)) throw new BoxError("gateway/bad-request", describeFailure(validator, request));
+  if (!validator.Check(request))
+    throw new BoxError("gateway/bad-request", describeFailure(validator, request));
   return request as CommandRequest<Name>;
 }
 

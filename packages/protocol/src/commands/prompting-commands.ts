@@ -1,8 +1,8 @@
 /** Commands that bring a prompt to an agent, and tell what became of it. */
 import Type, { type Static } from "typebox";
-import { limits } from "../limits.ts";
 import type { AgentId, ClientNonce, EntryId } from "../ids.ts";
 import type { JsonValue } from "../json.ts";
+import { limits } from "../limits.ts";
 import { built } from "./command-row.ts";
 import { agentIdField } from "./wire-shapes.ts";
 

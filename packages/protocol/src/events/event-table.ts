@@ -26,7 +26,12 @@ const activeAgentId = Type.Unsafe<AgentId | null>(Type.Union([Type.String(), Typ
 const transcriptPayload = Type.Union([
   Type.Object({ type: Type.Literal("snapshot"), activeAgentId, entries: Type.Array(transcriptEntry) }),
   Type.Object({ type: Type.Literal("appended"), agentId, entry: transcriptEntry }),
-  Type.Object({ type: Type.Literal("updated"), agentId, entry: transcriptEntry, before: Type.Optional(transcriptEntry) }),
+  Type.Object({
+    type: Type.Literal("updated"),
+    agentId,
+    entry: transcriptEntry,
+    before: Type.Optional(transcriptEntry),
+  }),
   Type.Object({ type: Type.Literal("cleared"), agentId }),
 ]);
 
@@ -53,7 +58,9 @@ const turnDelta = Type.Union([
 export const eventTable = {
   transcript: row(transcriptPayload),
   agents: row(Type.Object({ agents: Type.Array(agentSummary), activeAgentId })),
-  "agent-upserted": row(Type.Object({ agent: agentSummary, activeAgentId, ordered: Type.Optional(Type.Boolean()) })),
+  "agent-upserted": row(
+    Type.Object({ agent: agentSummary, activeAgentId, ordered: Type.Optional(Type.Boolean()) }),
+  ),
   subagents: row(Type.Object({ agentId, subagents: Type.Array(subagent) })),
   "async-tasks": row(Type.Object({ agentId, tasks: Type.Array(asyncTask) })),
   /** ours: the steps of a turn as they are committed */

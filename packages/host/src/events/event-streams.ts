@@ -1,0 +1,174 @@
+/**
+ * All open event streams of the host.
+ *
+ * 1. A strict stream gets what is published from now on. A stream with a cursor first gets what it missed
+ *    (`replay-events.ts`), then the same.
+ * 2. A client that doesn't take its events is cut off alone: by its queue's size, or by the time it has stood still.
+ * 3. Every stream says `:ping` so often that no watchdog of a client fires.
+ */
+import type { ServerResponse } from "node:http";
+import { createScope, type Logger } from "@sand/node-kit";
+import { BoxError, type Clock, limits, wantsChannel } from "@sand/protocol";
+import type { EncodedEvent } from "./encoded-event.ts";
+import type { EventHub } from "./event-hub.ts";
+import type { StreamWishes } from "./parse-stream-request.ts";
+import { replayEvents } from "./replay-events.ts";
+import type { ReplaySource } from "./replay-source.ts";
+import { createStreamClient, retryLine, type StreamClient } from "./stream-client.ts";
+
+export interface EventStreamLimits {
+  /** streams open at once; more are refused */
+  readonly streamsMax: number;
+  /** what may wait for one client; what exceeds it ends that client's stream */
+  readonly queueMaxBytes: number;
+  /** how long a client may stand still, in `ms` */
+  readonly stallMaxMs: number;
+  readonly pingMs: number;
+}
+
+export const eventStreamLimits: EventStreamLimits = {
+  streamsMax: 1_024,
+  queueMaxBytes: limits.eventFrameMaxBytes,
+  stallMaxMs: 30_000,
+  pingMs: limits.eventPingMs,
+};
+
+export interface EventStreamsDeps {
+  readonly hub: EventHub;
+  readonly replay: ReplaySource;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly limits: EventStreamLimits;
+}
+
+export interface OpenStream {
+  readonly response: ServerResponse;
+  readonly requestId: string;
+  readonly wishes: StreamWishes;
+  readonly gzip: boolean;
+  readonly slim: boolean;
+}
+
+export interface EventStreams {
+  /** Takes the response over. `BoxError gateway/too-many-streams` when no more fit; then nothing was written. */
+  open(stream: OpenStream): void;
+  /** a comment to every stream, by which a client proves that its stream is alive */
+  echo(nonce: string): void;
+  count(): number;
+  /** ends all streams in order and refuses new ones */
+  close(): Promise<void>;
+}
+
+interface StreamRow {
+  readonly client: StreamClient;
+  readonly channels: ReadonlySet<string>;
+  /** everything up to here was sent; `undefined` while the past is replayed */
+  cursor: number | undefined;
+}
+
+const pingLine = Buffer.from(":ping\n\n", "latin1");
+
+export function createEventStreams(deps: EventStreamsDeps): EventStreams {
+  const { hub, logger } = deps;
+  const rows = new Set<StreamRow>();
+  const scope = createScope("event-streams", (error, task) => {
+    logger.error({ event: "stream.failed", task, err: error }, "background work of the event streams failed");
+  });
+  scope.defer(
+    hub.subscribe((event) => {
+      for (const row of rows) deliver(row, event);
+    }),
+  );
+  scope.run("ping", (signal) => pingAndWatch(deps, rows, signal));
+
+  return {
+    open(stream) {
+      if (scope.signal.aborted) throw new BoxError("host/shutting-down", "the host is shutting down");
+      if (rows.size >= deps.limits.streamsMax) {
+        throw new BoxError(
+          "gateway/too-many-streams",
+          `at most ${deps.limits.streamsMax} event streams can be open`,
+        );
+      }
+      writeHead(stream);
+      const row = openRow(deps, stream);
+      rows.add(row);
+      stream.response.on("close", () => rows.delete(row));
+      row.client.sendLine(retryLine);
+      const { since } = stream.wishes;
+      if (since !== undefined) scope.run("replay", () => replayInto(deps, row, since));
+    },
+    echo(nonce) {
+      const line = Buffer.from(`:echo ${nonce}\n\n`, "latin1");
+      for (const { client } of rows) client.sendLine(line);
+    },
+    count: () => rows.size,
+    close() {
+      for (const { client } of rows) client.end();
+      return scope.close();
+    },
+  };
+}
+
+async function pingAndWatch(
+  deps: EventStreamsDeps,
+  rows: ReadonlySet<StreamRow>,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    await deps.clock.sleep(deps.limits.pingMs, signal);
+    if (signal.aborted) return;
+    const now = deps.clock.nowMs();
+    for (const { client } of rows) {
+      const stalled = client.stalledSinceMs();
+      if (stalled !== undefined && now - stalled >= deps.limits.stallMaxMs) client.cut("stalled");
+      else client.sendLine(pingLine);
+    }
+  }
+}
+
+function openRow(deps: EventStreamsDeps, { response, requestId, wishes, gzip, slim }: OpenStream): StreamRow {
+  const client = createStreamClient({
+    response,
+    variant: { withId: wishes.since !== undefined, slim, gzip },
+    queueMaxBytes: deps.limits.queueMaxBytes,
+    nowMs: () => deps.clock.nowMs(),
+    onCut: (reason) => {
+      deps.logger.info({ event: "stream.cut", requestId, reason }, "an event stream was cut off");
+    },
+  });
+  return { client, channels: wishes.channels, cursor: wishes.since === undefined ? 0 : undefined };
+}
+
+async function replayInto(deps: EventStreamsDeps, row: StreamRow, since: number): Promise<void> {
+  const goLive = (cursor: number) => {
+    row.cursor = cursor;
+  };
+  const wants = (channel: string) => wantsChannel(row.channels, channel);
+  try {
+    await replayEvents({ hub: deps.hub, replay: deps.replay, wants, goLive }, row.client, since);
+  } catch (error) {
+    // Half a replay must not look like a whole one; the client tries again from its cursor.
+    row.client.cut("replay-failed");
+    throw error;
+  }
+}
+
+function deliver(row: StreamRow, event: EncodedEvent): void {
+  if (row.cursor === undefined) return;
+  if (event.seq !== null) {
+    if (event.seq <= row.cursor) return;
+    row.cursor = event.seq;
+  }
+  if (wantsChannel(row.channels, event.channel)) row.client.sendEvent(event);
+}
+
+function writeHead({ response, requestId, gzip }: OpenStream): void {
+  response.writeHead(200, {
+    "content-type": "text/event-stream",
+    "cache-control": "no-cache, no-transform",
+    "x-accel-buffering": "no",
+    "x-sand-request-id": requestId,
+    ...(gzip ? { "content-encoding": "gzip", vary: "Accept-Encoding" } : {}),
+  });
+}
