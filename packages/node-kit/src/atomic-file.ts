@@ -51,7 +51,11 @@ export async function writeFileAtomic(
   }
 }
 
-export function writeFileAtomicSync(path: string, data: string | Uint8Array, options: AtomicWriteOptions = {}): void {
+export function writeFileAtomicSync(
+  path: string,
+  data: string | Uint8Array,
+  options: AtomicWriteOptions = {},
+): void {
   const temporary = temporaryPath(path);
   try {
     const file = openSync(temporary, "wx", privateMode);

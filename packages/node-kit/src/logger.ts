@@ -24,7 +24,10 @@ export function createLogger(options: LoggerOptions): Logger {
       name: options.name,
       level: options.level,
       timestamp: stdTimeFunctions.isoTime,
-      redact: { paths: secretFields.flatMap((field) => [field, `*.${field}`, `*.*.${field}`]), censor: "[redacted]" },
+      redact: {
+        paths: secretFields.flatMap((field) => [field, `*.${field}`, `*.*.${field}`]),
+        censor: "[redacted]",
+      },
     },
     destination(options.write),
   );

@@ -43,7 +43,11 @@ export function setting<T>(row: EnvSetting<T>): EnvSetting<T> {
   return row;
 }
 
-export function parseEnv<Table extends EnvTable>(table: Table, env: Env, options: ParseEnvOptions = {}): ParsedEnv<Table> {
+export function parseEnv<Table extends EnvTable>(
+  table: Table,
+  env: Env,
+  options: ParseEnvOptions = {},
+): ParsedEnv<Table> {
   const values: Record<string, unknown> = {};
   const problems: string[] = [];
   for (const [key, row] of Object.entries(table)) {
@@ -51,7 +55,9 @@ export function parseEnv<Table extends EnvTable>(table: Table, env: Env, options
     values[key] = name === undefined ? row.fallback : parseOne(row, name, env[name] ?? "", problems);
   }
   if (problems.length > 0) {
-    throw new BoxError("config/invalid", problems.join("; "), { hint: "correct or unset the named variables" });
+    throw new BoxError("config/invalid", problems.join("; "), {
+      hint: "correct or unset the named variables",
+    });
   }
   // Each key of the table was given its row's value above.
   return { values: Object.freeze(values) as EnvValues<Table>, warnings: unknownNames(table, env, options) };

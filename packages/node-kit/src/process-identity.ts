@@ -34,7 +34,9 @@ export function readBootId(): string | undefined {
 }
 
 /** The program's name stands in brackets and may itself hold brackets and blanks, so fields count from the last one. */
-export function parseProcessStat(stat: string): { readonly state: string; readonly startTime: string } | undefined {
+export function parseProcessStat(
+  stat: string,
+): { readonly state: string; readonly startTime: string } | undefined {
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   // The state is field 3 and the first after the name; the start time is field 22.
   const [state, startTime] = [fields[0], fields[19]];

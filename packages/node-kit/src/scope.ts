@@ -61,7 +61,8 @@ export function createScope(
     for (let close = closers.pop(); close !== undefined; close = closers.pop()) await runCloser(close);
     const ended = await endsWithin(Promise.all(tasks.keys()), closeMaxMs);
     if (!ended) {
-      for (const task of tasks.values()) onError(new Error(`did not end within ${closeMaxMs} ms of its abort`), task);
+      for (const task of tasks.values())
+        onError(new Error(`did not end within ${closeMaxMs} ms of its abort`), task);
     }
   }
 

@@ -65,7 +65,8 @@ export function createSemaphore(permits: number, options: SemaphoreOptions = {})
         free -= 1;
         return oneRelease();
       }
-      if (waiters.size >= waitersMax) throw new BoxError("host/overloaded", "too many wait for the same thing");
+      if (waiters.size >= waitersMax)
+        throw new BoxError("host/overloaded", "too many wait for the same thing");
       await wait(signal);
       return oneRelease();
     },

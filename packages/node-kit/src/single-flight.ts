@@ -13,5 +13,5 @@ export function createSingleFlight<T>(): (key: string, fn: () => Promise<T>) => 
 
 /** A synchronous throw becomes a rejection. */
 async function start<T>(fn: () => Promise<T>): Promise<T> {
-  return await fn();
+  return fn();
 }

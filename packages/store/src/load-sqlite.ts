@@ -15,11 +15,11 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { inflateRawSync } from "node:zlib";
 import { writeFileAtomicSync } from "@sand/node-kit";
-import { BoxError } from "@sand/protocol";
+import { BoxError, invariant } from "@sand/protocol";
 import type { EmbeddedNative } from "./embedded-natives.ts";
 import { embeddedNatives } from "./embedded-natives.ts";
 
-/** handed to better-sqlite3 as its `nativeBinding`; opaque to us */
+/** opaque to us */
 export type SqliteAddon = object;
 
 export interface LoadSqliteDeps {
@@ -30,6 +30,20 @@ export interface LoadSqliteDeps {
   readonly carried?: Readonly<Record<string, EmbeddedNative>>;
   /** the file that packages are looked up from */
   readonly from?: string;
+}
+
+/** A library is loaded once for a whole process, so this is where the one that was found is kept. */
+let prepared: SqliteAddon | undefined;
+
+/** Called by a main before the first database is opened; a second call changes nothing. */
+export function prepareSqlite(deps: LoadSqliteDeps): void {
+  prepared ??= loadSqliteAddon(deps);
+}
+
+/** What a bundle answers better-sqlite3 with when it asks for its native half. */
+export function preparedSqliteAddon(): SqliteAddon {
+  invariant(prepared !== undefined, "prepareSqlite runs before the first database is opened");
+  return prepared;
 }
 
 export function loadSqliteAddon(deps: LoadSqliteDeps): SqliteAddon | undefined {
@@ -51,9 +65,13 @@ export function loadSqliteAddon(deps: LoadSqliteDeps): SqliteAddon | undefined {
     const loaded = tryLoad(require, () => unpack(native, deps.nativesFolder), failures);
     if (loaded !== undefined) return loaded;
   }
-  throw new BoxError("store/unavailable", `better-sqlite3 has no usable native addon: ${failures.join("; ")}`, {
-    hint: "set NODE_PATH to a folder with better-sqlite3 installed for this platform, and keep the data root on a file system that allows loading libraries",
-  });
+  throw new BoxError(
+    "store/unavailable",
+    `better-sqlite3 has no usable native addon: ${failures.join("; ")}`,
+    {
+      hint: "set NODE_PATH to a folder with better-sqlite3 installed for this platform, and keep the data root on a file system that allows loading libraries",
+    },
+  );
 }
 
 function installedAddon(require: NodeJS.Require, target: string): (() => string) | undefined {

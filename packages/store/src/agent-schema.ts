@@ -1,0 +1,53 @@
+/**
+ * The tables of an agent's `store.db`. `kv` and `transcript_entries` have the shape that other programs read (contract
+ * gateway, data directory); the rest is ours. A released step is never edited: a change is a new step at the end.
+ */
+import type { Migrations } from "./migrate.ts";
+
+const first = `
+CREATE TABLE kv (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+
+CREATE TABLE transcript_entries (seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, entry TEXT NOT NULL) STRICT;
+CREATE INDEX transcript_main_window ON transcript_entries (seq)
+  WHERE json_extract(entry, '$.kind') <> 'tool-call' AND coalesce(json_extract(entry, '$.branched'), 0) = 0;
+CREATE INDEX transcript_branched ON transcript_entries (seq)
+  WHERE coalesce(json_extract(entry, '$.branched'), 0) <> 0;
+
+CREATE TABLE prompts (
+  ordinal INTEGER PRIMARY KEY,
+  prompt_id TEXT NOT NULL UNIQUE,
+  nonce TEXT NOT NULL UNIQUE,
+  digest TEXT NOT NULL,
+  entry_id TEXT NOT NULL,
+  accepted_at_ms INTEGER NOT NULL,
+  turn_id TEXT,
+  body TEXT NOT NULL
+) STRICT;
+CREATE INDEX prompts_pending ON prompts (ordinal) WHERE turn_id IS NULL;
+
+CREATE TABLE turns (
+  turn_id TEXT PRIMARY KEY,
+  generation INTEGER NOT NULL UNIQUE,
+  state TEXT NOT NULL CHECK (state IN ('open', 'settled')),
+  outcome TEXT,
+  started_at_ms INTEGER NOT NULL,
+  settled_at_ms INTEGER
+) STRICT;
+CREATE UNIQUE INDEX turns_one_open ON turns (state) WHERE state = 'open';
+
+CREATE TABLE turn_records (
+  turn_id TEXT NOT NULL REFERENCES turns (turn_id),
+  ordinal INTEGER NOT NULL,
+  kind TEXT NOT NULL,
+  call_id TEXT,
+  body TEXT NOT NULL,
+  PRIMARY KEY (turn_id, ordinal)
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX turn_records_one_result ON turn_records (call_id) WHERE kind = 'toolSettled';
+
+CREATE TABLE events (seq INTEGER PRIMARY KEY, channel TEXT NOT NULL, payload TEXT NOT NULL) STRICT;
+
+CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+`;
+
+export const agentMigrations: Migrations = [first];

@@ -1,0 +1,84 @@
+/**
+ * One host for each data root.
+ *
+ * The truth is a lock that SQLite holds on `lock.db`: the kernel drops it when the process ends, however it ends, so
+ * no text has to be believed. `host.lock` tells clients the holder's pid. When the lock can be had, a text that is left
+ * over is stale whatever it says: its pid may be ours, or another program's, or from before a reboot.
+ */
+import { mkdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { writeFileAtomicSync } from "@sand/node-kit";
+import { BoxError } from "@sand/protocol";
+import { refuseNetworkFileSystem } from "./refuse-network-file-system.ts";
+import { type Connection, isLockedByOther, openForLocking } from "./sqlite.ts";
+
+export interface HostLock extends Disposable {
+  /** whether an earlier host left its text behind */
+  readonly outcome: "created" | "reclaimed";
+  /** Gives the lock up. Safe to call twice. */
+  release(): void;
+}
+
+const lockFileName = "lock.db";
+const textFileName = "host.lock";
+
+export interface AcquireHostLockOptions {
+  /** the data root; made when it isn't there */
+  readonly root: string;
+  /** our own pid, for the text */
+  readonly pid: number;
+}
+
+/** Throws `host/locked` with the holder's pid when another host has this root. */
+export function acquireHostLock({ root, pid }: AcquireHostLockOptions): HostLock {
+  mkdirSync(root, { recursive: true, mode: 0o700 });
+  refuseNetworkFileSystem(root);
+  const textPath = join(root, textFileName);
+  const connection = lock(join(root, lockFileName), textPath);
+  const outcome = readHolder(textPath) === "none" ? "created" : "reclaimed";
+  writeFileAtomicSync(textPath, `${pid}\n`);
+  let held = true;
+
+  function release(): void {
+    if (!held) return;
+    held = false;
+    // The text goes first: once the lock is free it may be the next host's.
+    rmSync(textPath, { force: true });
+    connection.close();
+  }
+
+  return { outcome, release, [Symbol.dispose]: release };
+}
+
+function lock(path: string, textPath: string): Connection {
+  const connection = openForLocking(path);
+  try {
+    // Nothing is ever written, so the open transaction costs nothing and holds until the connection closes.
+    connection.exec("BEGIN EXCLUSIVE");
+    return connection;
+  } catch (error) {
+    connection.close();
+    if (!isLockedByOther(error)) throw error;
+    throw lockedBy(readHolder(textPath), error);
+  }
+}
+
+function lockedBy(holder: number | "none" | "unreadable", cause: unknown): BoxError {
+  const who = typeof holder === "number" ? `process ${holder}` : "another process";
+  return new BoxError("host/locked", `this data root is in use by ${who}`, {
+    cause,
+    hint: "end that host first (sand down), or choose another SAND_DATA_ROOT",
+    details: typeof holder === "number" ? { pid: holder } : {},
+  });
+}
+
+function readHolder(textPath: string): number | "none" | "unreadable" {
+  let text: string;
+  try {
+    text = readFileSync(textPath, "utf8");
+  } catch {
+    return "none";
+  }
+  const pid = Number(text.trim());
+  return Number.isSafeInteger(pid) && pid > 0 ? pid : "unreadable";
+}

@@ -1,0 +1,175 @@
+/** The statements on `host.db`, prepared once for each opening. */
+import type { IndexedAgent } from "@sand/agent-core";
+import {
+  type AgentId,
+  brandId,
+  type ClientNonce,
+  type CommittedEvent,
+  invariant,
+  type JsonObject,
+} from "@sand/protocol";
+import { createEventLog, type EventLog } from "./event-log.ts";
+import type { GroupTarget } from "./group-commit.ts";
+import { indexMigrations } from "./index-schema.ts";
+import { migrate } from "./migrate.ts";
+import { packPayload, unpackPayload } from "./payload.ts";
+import { type Connection, openDatabase, type StoreDatabase } from "./sqlite.ts";
+
+export interface Creation {
+  readonly agentId: AgentId;
+  readonly digest: string;
+}
+
+/** an agent's row, and when it was written */
+export interface StoredAgent extends IndexedAgent {
+  readonly writtenAtMs: number;
+}
+
+export interface IndexReads {
+  agents(): readonly StoredAgent[];
+  findNonce(nonce: ClientNonce): AgentId | undefined;
+  findCreation(nonce: ClientNonce): Creation | undefined;
+  counter(name: string): number;
+}
+
+export interface IndexTx extends IndexReads {
+  putAgent(row: StoredAgent): void;
+  /** with its nonces and its mark; creations stay, so that a late retry doesn't bring the agent back */
+  removeAgent(agentId: AgentId): void;
+  markOpenTurn(agentId: AgentId): void;
+  /** keeps an earlier claim */
+  claimNonce(nonce: ClientNonce, agentId: AgentId): AgentId;
+  moveNonce(nonce: ClientNonce, agentId: AgentId): void;
+  recordCreation(nonce: ClientNonce, creation: Creation): void;
+  setCounter(name: string, value: number): void;
+  emit(event: CommittedEvent): void;
+}
+
+export interface OpenedIndex extends GroupTarget<IndexTx> {
+  readonly log: EventLog;
+}
+
+export function openIndexFile(
+  path: string,
+  create: boolean,
+  openFile: typeof openDatabase = openDatabase,
+): OpenedIndex {
+  const database = openFile({ path, create });
+  try {
+    return prepareIndex(database);
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+function prepareIndex(database: StoreDatabase): OpenedIndex {
+  const { connection } = database;
+  migrate(connection, indexMigrations);
+  const log = createEventLog(connection);
+  const events: CommittedEvent[] = [];
+  const reads = createReads(connection);
+  return {
+    database,
+    log,
+    events,
+    tx: {
+      ...reads,
+      ...writeAgents(connection),
+      ...writeLedgers(connection, reads),
+      emit(event) {
+        log.append(event);
+        events.push(event);
+      },
+    },
+    finish: () => log.trim(events.length),
+    committed: () => log.committed(),
+  };
+}
+
+interface AgentSqlRow {
+  readonly agent_id: string;
+  readonly summary: string;
+  readonly last_seq: number;
+  readonly written_at_ms: number;
+  readonly open_turn: number;
+}
+
+function createReads(connection: Connection): IndexReads {
+  const agents = connection.prepare<unknown[], AgentSqlRow>(
+    `SELECT agent_id, summary, last_seq, written_at_ms,
+            EXISTS (SELECT 1 FROM open_turns WHERE open_turns.agent_id = agents.agent_id) AS open_turn
+     FROM agents ORDER BY agent_id`,
+  );
+  const nonce = connection.prepare<unknown[], string>("SELECT agent_id FROM nonces WHERE nonce = ?").pluck();
+  const creation = connection.prepare<unknown[], { agent_id: string; digest: string }>(
+    "SELECT agent_id, digest FROM creations WHERE nonce = ?",
+  );
+  const counter = connection.prepare<unknown[], number>("SELECT value FROM counters WHERE name = ?").pluck();
+  return {
+    agents: () => agents.all().map(agentFromRow),
+    findNonce(key) {
+      const agentId = nonce.get(key);
+      return agentId === undefined ? undefined : brandId<AgentId>(agentId);
+    },
+    findCreation(key) {
+      const row = creation.get(key);
+      return row === undefined ? undefined : { agentId: brandId<AgentId>(row.agent_id), digest: row.digest };
+    },
+    counter: (name) => counter.get(name) ?? 0,
+  };
+}
+
+function writeAgents(connection: Connection): Pick<IndexTx, "putAgent" | "removeAgent" | "markOpenTurn"> {
+  const put = connection.prepare(
+    "INSERT OR REPLACE INTO agents (agent_id, summary, last_seq, written_at_ms) VALUES (?, ?, ?, ?)",
+  );
+  const remove = connection.prepare("DELETE FROM agents WHERE agent_id = ?");
+  const removeNonces = connection.prepare("DELETE FROM nonces WHERE agent_id = ?");
+  const mark = connection.prepare("INSERT OR IGNORE INTO open_turns (agent_id) VALUES (?)");
+  const clear = connection.prepare("DELETE FROM open_turns WHERE agent_id = ?");
+  return {
+    putAgent(row) {
+      put.run(row.agentId, packPayload(row.summary), row.lastSeq, row.writtenAtMs);
+      if (row.hasOpenTurn) mark.run(row.agentId);
+      else clear.run(row.agentId);
+    },
+    removeAgent(agentId) {
+      remove.run(agentId);
+      removeNonces.run(agentId);
+      clear.run(agentId);
+    },
+    markOpenTurn: (agentId) => void mark.run(agentId),
+  };
+}
+
+function writeLedgers(
+  connection: Connection,
+  reads: IndexReads,
+): Pick<IndexTx, "claimNonce" | "moveNonce" | "recordCreation" | "setCounter"> {
+  const claim = connection.prepare("INSERT OR IGNORE INTO nonces (nonce, agent_id) VALUES (?, ?)");
+  const move = connection.prepare("INSERT OR REPLACE INTO nonces (nonce, agent_id) VALUES (?, ?)");
+  const create = connection.prepare("INSERT INTO creations (nonce, agent_id, digest) VALUES (?, ?, ?)");
+  const setCounter = connection.prepare("INSERT OR REPLACE INTO counters (name, value) VALUES (?, ?)");
+  return {
+    claimNonce(nonce, agentId) {
+      claim.run(nonce, agentId);
+      const owner = reads.findNonce(nonce);
+      invariant(owner !== undefined, "a claimed nonce has an owner");
+      return owner;
+    },
+    moveNonce: (nonce, agentId) => void move.run(nonce, agentId),
+    recordCreation: (nonce, creation) => void create.run(nonce, creation.agentId, creation.digest),
+    setCounter: (name, value) => void setCounter.run(name, value),
+  };
+}
+
+function agentFromRow(row: AgentSqlRow): StoredAgent {
+  return {
+    agentId: brandId<AgentId>(row.agent_id),
+    summary: unpackPayload<JsonObject>(row.summary),
+    lastSeq: row.last_seq,
+    hasOpenTurn: row.open_turn === 1,
+    writtenAtMs: row.written_at_ms,
+  };
+}

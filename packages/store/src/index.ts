@@ -1,0 +1,10 @@
+export type { AcquireHostLockOptions, HostLock } from "./host-lock.ts";
+export { acquireHostLock } from "./host-lock.ts";
+export type { OpenAgentStoreOptions } from "./open-agent-store.ts";
+export { openAgentStore, storeFileName } from "./open-agent-store.ts";
+export type { OpenedHostIndex, OpenHostIndexOptions } from "./open-host-index.ts";
+export { indexFileName, openHostIndex } from "./open-host-index.ts";
+export { indexedKeys } from "./probe-store.ts";
+export { refuseNetworkFileSystem } from "./refuse-network-file-system.ts";
+export type { SeqAllocator, SeqAllocatorDeps } from "./seq-allocator.ts";
+export { createSeqAllocator, seqBlockSize } from "./seq-allocator.ts";

@@ -1,0 +1,137 @@
+/**
+ * One agent's durable state: the adapter of the store port over `<agent folder>/store.db`.
+ *
+ * 1. There is one connection to the file, and all of it runs synchronously on the thread of the host.
+ * 2. `transact` resolves after the commit is on disk and its events are published (INV-2).
+ * 3. After a storage fault nothing is written until the file was closed, opened from disk and checked.
+ */
+import { existsSync, mkdirSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { AgentReads, AgentStore, AgentTx } from "@sand/agent-core";
+import { type Logger, syncFolder } from "@sand/node-kit";
+import { type AgentId, BoxError, type CommittedEvent } from "@sand/protocol";
+import { createAgentReads } from "./agent-reads.ts";
+import { agentMigrations } from "./agent-schema.ts";
+import { createAgentTx } from "./agent-tx.ts";
+import { createEventLog, type EventLog } from "./event-log.ts";
+import { createGroupCommit, type GroupTarget } from "./group-commit.ts";
+import { migrate } from "./migrate.ts";
+import { publishSafely } from "./publish-safely.ts";
+import { createReopening, type Reopening } from "./reopening.ts";
+import type { SeqAllocator } from "./seq-allocator.ts";
+import { openDatabase, type StoreDatabase } from "./sqlite.ts";
+
+export interface OpenAgentStoreOptions {
+  /** the agent's folder; made when it isn't there */
+  readonly directory: string;
+  readonly agentId: AgentId;
+  readonly seq: SeqAllocator;
+  /** called synchronously after each commit, in commit order over all agents; must not throw */
+  readonly onCommitted: (events: readonly CommittedEvent[]) => void;
+  readonly logger: Logger;
+  /** false refuses an agent whose file is missing, instead of showing an empty one; true when absent */
+  readonly create?: boolean;
+  /** opens the file; a test may fail one of the steps */
+  readonly openFile?: typeof openDatabase;
+}
+
+interface OpenedStore extends GroupTarget<AgentTx> {
+  readonly reads: AgentReads;
+  readonly log: EventLog;
+}
+
+/** the name of an agent's database in its folder */
+export const storeFileName = "store.db";
+
+export function openAgentStore(options: OpenAgentStoreOptions): AgentStore {
+  const path = join(options.directory, storeFileName);
+  // Only the first opening may make the file: one that vanished later is a loss that must show.
+  let create = options.create ?? true;
+  const file: Reopening<OpenedStore> = createReopening({
+    open() {
+      const opened = prepareStore(options, openAgentFile(options, path, create));
+      create = false;
+      return opened;
+    },
+    logger: options.logger,
+    file: path,
+  });
+  const group = createGroupCommit<AgentTx>({
+    target: () => file.use(),
+    fault: (cause) => file.fault(cause),
+    publish: publishSafely(options.onCommitted, options.logger),
+    mark: "",
+  });
+
+  async function close(): Promise<void> {
+    group.flush();
+    file.close();
+  }
+
+  return {
+    agentId: options.agentId,
+    read: currentReads(() => file.use().reads),
+    transact: (change) => group.submit(change),
+    eventsSince: (since, limit) => file.use().log.since(since, limit),
+    get healthy() {
+      return file.healthy;
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+function openAgentFile(options: OpenAgentStoreOptions, path: string, create: boolean): StoreDatabase {
+  const isNew = !existsSync(path);
+  if (isNew && !create) {
+    throw new BoxError("store/damaged", "the agent's store is missing", {
+      hint: "restore the agent's folder from a copy, or delete the agent",
+    });
+  }
+  if (isNew) mkdirSync(options.directory, { recursive: true, mode: 0o700 });
+  const database = (options.openFile ?? openDatabase)({ path, create });
+  if (isNew) {
+    // The file's own syncs don't make its name durable, nor that of a new folder.
+    syncFolder(options.directory);
+    syncFolder(dirname(options.directory));
+  }
+  return database;
+}
+
+function prepareStore(options: OpenAgentStoreOptions, database: StoreDatabase): OpenedStore {
+  try {
+    const { connection } = database;
+    migrate(connection, agentMigrations);
+    const log = createEventLog(connection);
+    const reads = createAgentReads(connection, log);
+    const events: CommittedEvent[] = [];
+    const tx = createAgentTx({ connection, agentId: options.agentId, reads, log, seq: options.seq, events });
+    return {
+      database,
+      reads,
+      log,
+      tx,
+      events,
+      finish: () => log.trim(events.length),
+      committed: () => log.committed(),
+    };
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+/** Reads of whatever file is open at the time of the call, so that a reopened store needs no new handle. */
+function currentReads(reads: () => AgentReads): AgentReads {
+  return {
+    getValue: (key) => reads().getValue(key),
+    findEntry: (id) => reads().findEntry(id),
+    entriesBefore: (page) => reads().entriesBefore(page),
+    findPrompt: (nonce) => reads().findPrompt(nonce),
+    pendingPrompts: () => reads().pendingPrompts(),
+    openTurn: () => reads().openTurn(),
+    settledTurns: (page) => reads().settledTurns(page),
+    records: (turnId) => reads().records(turnId),
+    lastSeq: () => reads().lastSeq(),
+  };
+}

@@ -1,0 +1,201 @@
+/**
+ * The host's index over `<data root>/host.db`: which agents there are, which nonce went where, and the host-wide `seq`.
+ *
+ * 1. A cache of the agents' stores. A missing or damaged file is moved aside and built again from them.
+ * 2. Claims and marks are durable before they resolve; those of one tick share an fsync. An agent's row is written some
+ *    time after `putAgent`; a boot finds out which rows are behind.
+ * 3. The reserved end of `seq` is written in a transaction of its own, never inside one that could be undone.
+ */
+import { existsSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import type { HostIndex } from "@sand/agent-core";
+import type { Logger } from "@sand/node-kit";
+import { type Clock, type CommittedEvent, invariant } from "@sand/protocol";
+import { catchUpIndex } from "./catch-up-index.ts";
+import { createGroupCommit, type GroupCommit } from "./group-commit.ts";
+import { type IndexTx, type OpenedIndex, openIndexFile } from "./index-file.ts";
+import { indexCounters } from "./index-schema.ts";
+import { publishSafely } from "./publish-safely.ts";
+import { quarantine } from "./quarantine.ts";
+import { rebuildHostIndex } from "./rebuild-host-index.ts";
+import { refuseNetworkFileSystem } from "./refuse-network-file-system.ts";
+import { createReopening, quickCheck, type Reopening, toStoreError } from "./reopening.ts";
+import { createRoster } from "./roster.ts";
+import { createSeqAllocator, type SeqAllocator } from "./seq-allocator.ts";
+import type { openDatabase } from "./sqlite.ts";
+
+export interface OpenHostIndexOptions {
+  /** the data root; made when it isn't there */
+  readonly root: string;
+  /** called synchronously after each commit of a host event, in commit order over all agents; must not throw */
+  readonly onCommitted: (events: readonly CommittedEvent[]) => void;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** opens the file; a test may fail one of the steps */
+  readonly openFile?: typeof openDatabase;
+}
+
+/** the index, and the allocator that all stores under this root share */
+export interface OpenedHostIndex extends HostIndex {
+  readonly seq: SeqAllocator;
+  /** false after a failed commit, until the file was reopened and checked */
+  readonly healthy: boolean;
+}
+
+/** the name of the index in the data root */
+export const indexFileName = "host.db";
+
+export function openHostIndex(options: OpenHostIndexOptions): OpenedHostIndex {
+  mkdirSync(options.root, { recursive: true, mode: 0o700 });
+  refuseNetworkFileSystem(options.root);
+  let known = 0;
+  let checking = false;
+  const file = createReopening<OpenedIndex>({
+    open() {
+      const index = openOrRebuild(options, known, checking);
+      checking = true;
+      return index;
+    },
+    logger: options.logger,
+    file: join(options.root, indexFileName),
+  });
+  catchUpOrClose(options, file);
+  const seq = createSeqAllocator({
+    reservedThrough: file.use().tx.counter(indexCounters.reservedThrough),
+    reserve(through) {
+      reserveSeq(file, through);
+      known = through;
+    },
+  });
+  known = seq.last();
+  const group = createGroupCommit<IndexTx>({
+    target: () => file.use(),
+    fault: (cause) => file.fault(cause),
+    publish: publishSafely(options.onCommitted, options.logger),
+    // A change of the index emits one event at most.
+    prepare: (changes) => seq.ensure(changes),
+    mark: "index.",
+  });
+  return assemble(options, { file, seq, group });
+}
+
+interface Parts {
+  readonly file: Reopening<OpenedIndex>;
+  readonly seq: SeqAllocator;
+  readonly group: GroupCommit<IndexTx>;
+}
+
+function assemble(options: OpenHostIndexOptions, { file, seq, group }: Parts): OpenedHostIndex {
+  const roster = createRoster({
+    group,
+    clock: options.clock,
+    logger: options.logger,
+    rows: file.use().tx.agents(),
+  });
+  const change = async <T>(fn: (tx: IndexTx) => T): Promise<T> => (await group.submit(fn)).value;
+
+  async function close(): Promise<void> {
+    roster.writeRows();
+    if (file.healthy) {
+      const closed = change((tx) => tx.setCounter(indexCounters.closedAtMs, options.clock.nowMs()));
+      group.flush();
+      await closed;
+    }
+    file.close();
+  }
+
+  return {
+    seq,
+    agents: roster.agents,
+    putAgent: roster.putAgent,
+    removeAgent: roster.removeAgent,
+    async markOpenTurn(agentId) {
+      roster.mark(agentId);
+      await change((tx) => tx.markOpenTurn(agentId));
+    },
+    claimNonce: (nonce, agentId) => change((tx) => tx.claimNonce(nonce, agentId)),
+    moveNonce: (nonce, agentId) => change((tx) => tx.moveNonce(nonce, agentId)),
+    findNonce: (nonce) => file.use().tx.findNonce(nonce),
+    findCreation: (nonce) => file.use().tx.findCreation(nonce),
+    recordCreation: (nonce, agentId, digest) => change((tx) => tx.recordCreation(nonce, { agentId, digest })),
+    commitHostEvent: (channel, payload) =>
+      change((tx) => {
+        const event = { seq: seq.next(), channel, payload };
+        tx.emit(event);
+        return event;
+      }),
+    hostEventsSince: (since, limit) => file.use().log.since(since, limit),
+    resumeFloor() {
+      const { tx, log } = file.use();
+      return Math.max(tx.counter(indexCounters.resumeFloor), log.trimmedThrough());
+    },
+    lastSeq: () => seq.last(),
+    get healthy() {
+      return file.healthy;
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+/** Opens the file; one that is missing or damaged is built again. A newer schema or an unreadable disk is refused. */
+function openOrRebuild(options: OpenHostIndexOptions, seqAtLeast: number, check: boolean): OpenedIndex {
+  const path = join(options.root, indexFileName);
+  const open = (): OpenedIndex => openIndexFile(path, false, options.openFile);
+  if (existsSync(path)) {
+    try {
+      return check ? openChecked(open) : openReadable(open);
+    } catch (error) {
+      const reason = toStoreError(error);
+      if (reason.code !== "store/damaged") throw reason;
+      const moved = quarantine(path, options.clock.nowMs());
+      options.logger.error(
+        { event: "index.damaged", moved, err: reason },
+        "the index is damaged and is built again",
+      );
+    }
+  }
+  rebuildHostIndex({ root: options.root, path, seqAtLeast, clock: options.clock, logger: options.logger });
+  return open();
+}
+
+/** A damaged page shows when it is read, so what every boot needs is read before the file counts as good. */
+function openReadable(open: () => OpenedIndex): OpenedIndex {
+  return closeIfFails(open(), (index) => {
+    index.tx.agents();
+    index.tx.counter(indexCounters.reservedThrough);
+  });
+}
+
+function openChecked(open: () => OpenedIndex): OpenedIndex {
+  return closeIfFails(open(), (index) => quickCheck(index.database.connection));
+}
+
+function closeIfFails(index: OpenedIndex, check: (index: OpenedIndex) => void): OpenedIndex {
+  try {
+    check(index);
+    return index;
+  } catch (error) {
+    index.database.close();
+    throw error;
+  }
+}
+
+function catchUpOrClose(options: OpenHostIndexOptions, file: Reopening<OpenedIndex>): void {
+  try {
+    catchUpIndex(options, file.use());
+  } catch (error) {
+    file.close();
+    throw toStoreError(error);
+  }
+}
+
+function reserveSeq(file: Reopening<OpenedIndex>, through: number): void {
+  try {
+    const { database, tx } = file.use();
+    invariant(!database.connection.inTransaction, "a block of seq is reserved in its own transaction");
+    tx.setCounter(indexCounters.reservedThrough, through);
+  } catch (error) {
+    throw file.fault(error);
+  }
+}

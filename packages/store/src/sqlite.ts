@@ -1,0 +1,145 @@
+/**
+ * The only door to the SQLite library.
+ *
+ * Every connection is durable by construction: a WAL database that is opened again falls back to `synchronous=NORMAL`
+ * in the build we use, which loses acknowledged rows at a power cut. So FULL is set and read back at each open, and a
+ * connection that doesn't have it is never handed out.
+ */
+import { closeSync, constants, openSync } from "node:fs";
+import { BoxError } from "@sand/protocol";
+import SqliteDatabase from "better-sqlite3";
+import { isWalResetSafe } from "./wal-reset-safe.ts";
+
+export type Connection = SqliteDatabase.Database;
+export type Statement = SqliteDatabase.Statement<unknown[]>;
+
+/** how long a statement waits for another process that reads the file, in `ms`; the event loop stands still meanwhile */
+const busyMaxMs = 1_000;
+/** what is left of a write-ahead log after a checkpoint, in bytes */
+const journalMaxBytes = 4 * 1_048_576;
+/** `synchronous=FULL` as SQLite reports it */
+const fullSync = 2;
+
+/** One file and the steps of a grouped transaction on it. An object of functions, so that a test can fail one of them. */
+export interface StoreDatabase {
+  readonly connection: Connection;
+  begin(): void;
+  commit(): void;
+  /** ends the open transaction if there is one: SQLite itself ends it after some errors */
+  rollback(): void;
+  savepoint(): void;
+  release(): void;
+  rollbackToSavepoint(): void;
+  close(): void;
+}
+
+export interface OpenDatabaseOptions {
+  readonly path: string;
+  /** false refuses a file that isn't there, where a fresh one would hide a loss */
+  readonly create: boolean;
+}
+
+export function openDatabase(options: OpenDatabaseOptions): StoreDatabase {
+  if (options.create) createPrivately(options.path);
+  const connection = new SqliteDatabase(options.path, { fileMustExist: true, timeout: busyMaxMs });
+  try {
+    assertLibrary(connection);
+    makeDurable(connection);
+    return wrap(connection);
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+}
+
+/** A plain connection without journal or schema, for a file that is only locked. Doesn't wait for a lock. */
+export function openForLocking(path: string): Connection {
+  createPrivately(path);
+  return new SqliteDatabase(path, { timeout: 0 });
+}
+
+/** The kinds of failure after which a connection isn't to be believed any more: the disk, the file or its format. */
+export function isStorageFault(error: unknown): boolean {
+  if (!(error instanceof SqliteDatabase.SqliteError)) return false;
+  return faultCodes.some((code) => error.code === code || error.code.startsWith(`${code}_`));
+}
+
+/** The file itself is wrong, so opening it again won't help. */
+export function isDamage(error: unknown): boolean {
+  return error instanceof SqliteDatabase.SqliteError && /^SQLITE_(CORRUPT|NOTADB)/u.test(error.code);
+}
+
+export function isUniqueViolation(error: unknown): boolean {
+  return error instanceof SqliteDatabase.SqliteError && error.code === "SQLITE_CONSTRAINT_UNIQUE";
+}
+
+export function isLockedByOther(error: unknown): boolean {
+  return error instanceof SqliteDatabase.SqliteError && /^SQLITE_BUSY/u.test(error.code);
+}
+
+const faultCodes = [
+  "SQLITE_IOERR",
+  "SQLITE_FULL",
+  "SQLITE_CORRUPT",
+  "SQLITE_NOTADB",
+  "SQLITE_CANTOPEN",
+  "SQLITE_READONLY",
+  "SQLITE_PROTOCOL",
+  "SQLITE_NOMEM",
+  "SQLITE_BUSY",
+  "SQLITE_LOCKED",
+];
+
+/** SQLite would create the file readable for others; its log and index files take the same bits. */
+function createPrivately(path: string): void {
+  closeSync(openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600));
+}
+
+function assertLibrary(connection: Connection): void {
+  const version = String(connection.prepare("SELECT sqlite_version()").pluck().get());
+  if (isWalResetSafe(version)) return;
+  throw new BoxError("store/unavailable", `SQLite ${version} can lose committed pages of a write-ahead log`, {
+    hint: "use better-sqlite3 with SQLite 3.51.3 or newer",
+  });
+}
+
+function makeDurable(connection: Connection): void {
+  const mode = connection.pragma("journal_mode = WAL", { simple: true });
+  connection.pragma("synchronous = FULL");
+  const sync = connection.pragma("synchronous", { simple: true });
+  if (mode !== "wal" || sync !== fullSync) {
+    throw new BoxError(
+      "store/unavailable",
+      `the database is not durable: journal ${mode}, synchronous ${sync}`,
+    );
+  }
+  connection.pragma("foreign_keys = ON");
+  connection.pragma(`journal_size_limit = ${journalMaxBytes}`);
+  connection.pragma("cell_size_check = ON");
+  connection.pragma("trusted_schema = OFF");
+  connection.pragma("temp_store = MEMORY");
+}
+
+function wrap(connection: Connection): StoreDatabase {
+  const begin = connection.prepare("BEGIN IMMEDIATE");
+  const commit = connection.prepare("COMMIT");
+  const rollback = connection.prepare("ROLLBACK");
+  const savepoint = connection.prepare("SAVEPOINT change");
+  const release = connection.prepare("RELEASE change");
+  const rollbackTo = connection.prepare("ROLLBACK TO change");
+  return {
+    connection,
+    begin: () => void begin.run(),
+    commit: () => void commit.run(),
+    rollback() {
+      if (connection.open && connection.inTransaction) rollback.run();
+    },
+    savepoint: () => void savepoint.run(),
+    release: () => void release.run(),
+    rollbackToSavepoint() {
+      rollbackTo.run();
+      release.run();
+    },
+    close: () => void connection.close(),
+  };
+}
