@@ -15,7 +15,14 @@ const patchedModules = {
 
 export default tseslint.config(
   {
-    ignores: ["**/dist/**", "**/node_modules/**", "**/src/gen/**", "**/fixtures/**", ".toolchain/**", ".tmp/**"],
+    ignores: [
+      "**/dist/**",
+      "**/node_modules/**",
+      "**/src/gen/**",
+      "**/fixtures/**",
+      ".toolchain/**",
+      ".tmp/**",
+    ],
   },
   {
     files: ["packages/*/src/**/*.ts", "packages/*/test/**/*.ts"],

@@ -3,7 +3,7 @@
  *
  * `packages/store/src/embedded-natives.ts` is an empty table in the source tree; here it is filled
  * with the prebuilt addons of the Linux targets, deflated and encoded. The package's own lookup by
- * path, which can't work inside a bundle, is replaced by a refusal that says what is missing.
+ * path, which can't work inside a bundle, is replaced by what the store has prepared.
  */
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
@@ -13,11 +13,9 @@ import { deflateRawSync } from "node:zlib";
 
 const carriedTargets = ["linux-x64", "linux-arm64"];
 
-const refusal = `
-exports.getBinding = (given) => {
-  if (typeof given === "object" && given !== null) return given;
-  throw new Error("better-sqlite3: the native addon was not loaded before the first database was opened");
-};
+const binding = `
+const { preparedSqliteAddon } = require("./packages/store/src/load-sqlite.ts");
+exports.getBinding = (given) => given ?? preparedSqliteAddon();
 `;
 
 /** @param {string} root */
@@ -30,7 +28,8 @@ export function embeddedNatives(root) {
         loader: "js",
       }));
       build.onLoad({ filter: /better-sqlite3\/lib\/binding\.js$/ }, () => ({
-        contents: refusal,
+        contents: binding,
+        resolveDir: root,
         loader: "js",
       }));
     },
