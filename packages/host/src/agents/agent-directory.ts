@@ -1,0 +1,223 @@
+/**
+ * The roster: creating, changing, removing and naming agents.
+ *
+ * Creation is recorded in the host's index under its nonce before the folder is made, so a repeated request finishes
+ * the same agent. Removal moves the folder out of the roster in one rename; what is left is deleted afterwards, also
+ * by the next start.
+ */
+import { mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import type { HostIndex } from "@sand/agent-core";
+import { createKeyedMutex, syncFolder } from "@sand/node-kit";
+import {
+  type AgentId,
+  type AgentProfile,
+  type AgentSummary,
+  BoxError,
+  brandId,
+  type Clock,
+  type IdSource,
+  type ProfileChange,
+} from "@sand/protocol";
+import type { AgentDirectory, CreateAgentInput, CreateAgentOutcome } from "../gateway/host-ports.ts";
+import type { ActiveAgent } from "./active-agent.ts";
+import { agentFolder, agentsFolder, makeAgentFolder, writeProfile } from "./agent-files.ts";
+import { type AgentHandle, asJson } from "./agent-handle.ts";
+import type { OpenAgents } from "./open-agents.ts";
+import { markViewed } from "./roster-state.ts";
+import { metadataKeyName, readMetadata } from "./summarize-agent.ts";
+
+/** agents in one host; each costs a folder and a row of the index */
+export const agentsMax = 10_000;
+
+export interface AgentDirectoryDeps {
+  readonly dataRoot: string;
+  readonly index: HostIndex;
+  readonly open: OpenAgents;
+  readonly active: ActiveAgent;
+  readonly clock: Clock;
+  readonly ids: IdSource;
+  /** ends the agent's turn for good and waits until nothing runs for it any more */
+  stopTurns(agentId: AgentId): Promise<void>;
+}
+
+export function createAgentDirectory(deps: AgentDirectoryDeps): AgentDirectory {
+  const exclusive = createKeyedMutex();
+
+  function list(): readonly AgentSummary[] {
+    const activeId = deps.active.current();
+    return deps.index.agents().map((row) => {
+      const handle = deps.open.peek(row.agentId);
+      // An agent whose store failed isn't running, whatever its last row says.
+      const isDown = handle !== undefined && !handle.store.healthy;
+      const summary = row.summary as unknown as AgentSummary;
+      return { ...summary, isActive: row.agentId === activeId, ...(isDown ? stoppedFlags : {}) };
+    });
+  }
+
+  async function announceRoster(): Promise<void> {
+    await deps.index.commitHostEvent(
+      "agents",
+      asJson({ agents: list(), activeAgentId: deps.active.current() }),
+    );
+  }
+
+  async function build(agentId: AgentId, input: CreateAgentInput): Promise<AgentHandle> {
+    const folder = makeAgentFolder(deps.dataRoot, agentId);
+    await writeProfile(folder, profileOf(input.profile, undefined));
+    syncFolder(agentsFolder(deps.dataRoot));
+    const handle = await deps.open.open(agentId);
+    await handle.commit((tx) => {
+      if (readMetadata(tx) !== undefined) return;
+      const now = deps.clock.nowMs();
+      tx.setValue(metadataKeyName, {
+        createdAt: now,
+        updatedAt: now,
+        origin: input.origin,
+        purpose: input.purpose ?? null,
+      });
+      tx.rosterChanged();
+    });
+    return handle;
+  }
+
+  async function create(input: CreateAgentInput): Promise<CreateAgentOutcome> {
+    const nonce = input.clientNonce;
+    if (nonce === undefined)
+      return { kind: "created", agent: await createFresh(input, brandId<AgentId>(deps.ids.next())) };
+    return await exclusive(nonce, async () => {
+      const seen = deps.index.findCreation(nonce);
+      if (seen === undefined) {
+        const agentId = brandId<AgentId>(deps.ids.next());
+        refuseWhenFull();
+        await deps.index.recordCreation(nonce, agentId, input.digest);
+        return { kind: "created", agent: await createFresh(input, agentId) };
+      }
+      if (seen.digest !== input.digest) return { kind: "conflict" };
+      const isThere = deps.index.agents().some((row) => row.agentId === seen.agentId);
+      const agent = isThere
+        ? (await deps.open.open(seen.agentId)).summary()
+        : await createFresh(input, seen.agentId);
+      return { kind: "existing", agent };
+    });
+  }
+
+  function refuseWhenFull(): void {
+    if (deps.index.agents().length < agentsMax) return;
+    throw new BoxError("gateway/agent-limit", `this host holds ${agentsMax} agents already`, {
+      hint: "delete agents that are no longer needed",
+    });
+  }
+
+  async function createFresh(input: CreateAgentInput, agentId: AgentId): Promise<AgentSummary> {
+    refuseWhenFull();
+    const handle = await build(agentId, input);
+    if (deps.active.current() === null) await deps.active.set(agentId);
+    await announceRoster();
+    return handle.summary();
+  }
+
+  async function update(id: AgentId, change: ProfileChange): Promise<AgentSummary | null> {
+    const handle = await openIfThere(deps.open, id);
+    if (handle === null) return null;
+    return await exclusive(id, async () => {
+      const profile = profileOf(change, handle.profile());
+      await writeProfile(handle.folder, profile);
+      handle.setProfile(profile);
+      await handle.commit((tx) => {
+        const metadata = readMetadata(tx);
+        if (metadata !== undefined)
+          tx.setValue(metadataKeyName, { ...metadata, updatedAt: deps.clock.nowMs() });
+        tx.rosterChanged();
+      });
+      return handle.summary();
+    });
+  }
+
+  async function removeOne(id: AgentId): Promise<void> {
+    if ((await openIfThere(deps.open, id)) === null) return;
+    await exclusive(id, async () => {
+      await deps.stopTurns(id);
+      await deps.open.close(id);
+      mkdirSync(trashFolder(deps.dataRoot), { recursive: true, mode: 0o700 });
+      renameSync(agentFolder(deps.dataRoot, id), join(trashFolder(deps.dataRoot), deps.ids.next()));
+      syncFolder(agentsFolder(deps.dataRoot));
+      deps.index.removeAgent(id);
+    });
+  }
+
+  async function remove(ids: readonly AgentId[]): Promise<void> {
+    for (const id of ids) await removeOne(id);
+    const activeId = deps.active.current();
+    if (activeId !== null && ids.includes(activeId))
+      await deps.active.set(deps.index.agents().at(-1)?.agentId ?? null);
+    await announceRoster();
+    emptyTrash(deps.dataRoot);
+  }
+
+  return {
+    list,
+    count: () => deps.index.agents().length,
+    create,
+    update,
+    remove,
+    reads: async (id) => (await deps.open.open(id)).store.read,
+    activeAgentId: () => deps.active.current(),
+    async activate(id) {
+      const handle = await deps.open.open(id);
+      const before = deps.active.current();
+      await deps.active.set(id);
+      await handle.commit((tx) => {
+        markViewed(tx, deps.clock.nowMs());
+        tx.rosterChanged();
+      });
+      if (before !== null && before !== id) await deps.open.peek(before)?.commit((tx) => tx.rosterChanged());
+    },
+    summary(id) {
+      const found = list().find((agent) => agent.id === id);
+      if (found === undefined) throw new BoxError("gateway/agent-not-found", "no agent has this id");
+      return found;
+    },
+  };
+}
+
+const stoppedFlags = {
+  isRunning: false,
+  isComposingMessage: false,
+  isRunningTurn: false,
+  isRetrying: false,
+} as const;
+
+function profileOf(change: ProfileChange, before: AgentProfile | undefined): AgentProfile {
+  return {
+    name: change.name ?? before?.name ?? "",
+    description: change.description ?? before?.description ?? "",
+    title: change.title ?? before?.title ?? "",
+    avatarShape: change.avatarShape ?? before?.avatarShape ?? null,
+    avatarColor: change.avatarColor ?? before?.avatarColor ?? null,
+  };
+}
+
+async function openIfThere(open: OpenAgents, id: AgentId): Promise<AgentHandle | null> {
+  try {
+    return await open.open(id);
+  } catch (error) {
+    if (error instanceof BoxError && error.code === "gateway/agent-not-found") return null;
+    throw error;
+  }
+}
+
+function trashFolder(dataRoot: string): string {
+  return join(dataRoot, "trash");
+}
+
+/** Deletes what removed agents left behind. Safe at any time: nothing in the trash is named by a store. */
+export function emptyTrash(dataRoot: string): void {
+  let names: string[] = [];
+  try {
+    names = readdirSync(trashFolder(dataRoot));
+  } catch {
+    // No trash folder: nothing was ever removed here.
+  }
+  for (const name of names) rmSync(join(trashFolder(dataRoot), name), { recursive: true, force: true });
+}

@@ -1,0 +1,71 @@
+/**
+ * The agents that are open in this process. An agent opens on its first use and stays open; opening twice at once is
+ * one opening. A damaged store fails its own agent only.
+ */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { AgentStore, HostIndex } from "@sand/agent-core";
+import { createSingleFlight } from "@sand/node-kit";
+import { type AgentId, BoxError, isSafeAgentId } from "@sand/protocol";
+import { agentFolder } from "./agent-files.ts";
+import { type AgentHandle, createAgentHandle } from "./agent-handle.ts";
+
+export interface OpenAgentsDeps {
+  readonly dataRoot: string;
+  readonly index: HostIndex;
+  activeAgentId(): AgentId | null;
+  openStore(agentId: AgentId, folder: string): Promise<AgentStore>;
+}
+
+export interface OpenAgents {
+  /** `gateway/agent-not-found` when no such agent exists, `store/damaged` when its store can't be read */
+  open(agentId: AgentId): Promise<AgentHandle>;
+  /** the handle when the agent is open already */
+  peek(agentId: AgentId): AgentHandle | undefined;
+  /** closes the agent's store; the caller has ended its turn */
+  close(agentId: AgentId): Promise<void>;
+  closeAll(): Promise<void>;
+}
+
+export function createOpenAgents(deps: OpenAgentsDeps): OpenAgents {
+  const handles = new Map<AgentId, AgentHandle>();
+  const once = createSingleFlight<AgentHandle>();
+
+  async function openFresh(agentId: AgentId): Promise<AgentHandle> {
+    const folder = agentFolder(deps.dataRoot, agentId);
+    if (!existsSync(join(folder, "profile.json")) && !existsSync(join(folder, "store.db")))
+      throw notFound(agentId);
+    const store = await deps.openStore(agentId, folder);
+    const handle = createAgentHandle(deps, { agentId, folder, store });
+    handles.set(agentId, handle);
+    return handle;
+  }
+
+  return {
+    async open(agentId) {
+      const open = handles.get(agentId);
+      if (open !== undefined) return open;
+      if (!isSafeAgentId(agentId)) {
+        throw new BoxError("gateway/unsafe-agent-id", "an agent's id must be a plain folder name");
+      }
+      return await once(agentId, () => openFresh(agentId));
+    },
+    peek: (agentId) => handles.get(agentId),
+    async close(agentId) {
+      const handle = handles.get(agentId);
+      handles.delete(agentId);
+      await handle?.store.close();
+    },
+    async closeAll() {
+      const open = [...handles.values()];
+      handles.clear();
+      await Promise.all(open.map((handle) => handle.store.close()));
+    },
+  };
+}
+
+function notFound(agentId: string): BoxError {
+  return new BoxError("gateway/agent-not-found", `no agent has the id ${JSON.stringify(agentId)}`, {
+    hint: "listAgents names the agents that exist",
+  });
+}

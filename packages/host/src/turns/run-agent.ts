@@ -1,0 +1,81 @@
+/**
+ * Works an agent's open turns off: the loop reduce → next step → one effect, until nothing is open.
+ *
+ * INV-3: everything a run writes is fenced by its turn's generation. A run that was superseded can write nothing.
+ */
+import { nextStep } from "@sand/agent-core";
+import { failpoint } from "@sand/node-kit";
+import type { AgentId } from "@sand/protocol";
+import type { AgentHandle } from "../agents/agent-handle.ts";
+import type { OpenAgents } from "../agents/open-agents.ts";
+import { performEffect } from "./perform-effect.ts";
+import { recordInTurn } from "./record-in-turn.ts";
+import type { TurnContext, TurnServices } from "./turn-context.ts";
+
+export interface RunAgentDeps {
+  readonly open: OpenAgents;
+  readonly services: TurnServices;
+  /** names this start of the host; an open turn that began under another one is resumed */
+  readonly bootId: string;
+}
+
+export function createRunAgent(
+  deps: RunAgentDeps,
+): (agentId: AgentId, stopping: AbortSignal) => Promise<void> {
+  /** turns that this process has opened or resumed; any other open turn was left by an earlier process */
+  const taken = new Set<string>();
+
+  return async function runAgent(agentId, stopping) {
+    const handle = await deps.open.open(agentId);
+    for (let turn = handle.turn(); turn !== null && !stopping.aborted; turn = handle.turn()) {
+      const interrupt = new AbortController();
+      const context = newContext(handle, deps.services, { interrupted: interrupt.signal, stopping });
+      handle.onInterrupt = () => interrupt.abort();
+      if (turn.interruptedBy !== null) interrupt.abort();
+      if (!taken.has(turn.turnId) && turn.steps.length + (turn.attempt === null ? 0 : 1) > 0)
+        await resume(context, deps.bootId);
+      taken.add(turn.turnId);
+      try {
+        await runTurn(context);
+      } finally {
+        handle.onInterrupt = null;
+      }
+      if (handle.turn()?.turnId !== turn.turnId) taken.delete(turn.turnId);
+    }
+  };
+}
+
+function newContext(
+  handle: AgentHandle,
+  services: TurnServices,
+  signals: Pick<TurnContext, "interrupted" | "stopping">,
+): TurnContext {
+  const turn = handle.turn();
+  if (turn === null) throw new Error("no turn is open");
+  const fence = { turnId: turn.turnId, generation: turn.generation };
+  return { handle, services, fence, ...signals, history: null, boxIsReady: false, begunHere: new Set() };
+}
+
+async function resume(context: TurnContext, bootId: string): Promise<void> {
+  const { fence, handle, services } = context;
+  await handle.commit((tx) =>
+    recordInTurn(tx, fence, { kind: "turnResumed", bootId, atMs: services.clock.nowMs() }),
+  );
+  services.logger.info(
+    { event: "turn.resumed", agentId: handle.agentId, turnId: fence.turnId },
+    "an open turn goes on",
+  );
+  failpoint("boot.resume");
+}
+
+async function runTurn(context: TurnContext): Promise<void> {
+  const { handle, services, stopping, fence } = context;
+  while (!stopping.aborted) {
+    const view = handle.turn();
+    if (view === null || view.turnId !== fence.turnId) return;
+    const pending = handle.store.read.pendingPrompts();
+    const effect = nextStep(view, { boxIsReady: context.boxIsReady, pending, nowMs: services.clock.nowMs() });
+    if (effect.type === "done") return;
+    await performEffect(context, effect);
+  }
+}
