@@ -1,0 +1,76 @@
+/**
+ * Makes the model that the configuration names.
+ *
+ * A provider's module is loaded with the first request and not before: a host that never speaks to a provider, and
+ * the host's start, don't pay for its library.
+ */
+import type { ModelPart, ModelPort, ModelRequest } from "@sand/agent-core";
+import { BoxError, type Clock } from "@sand/protocol";
+import { type StreamLimits, streamLimits } from "./limits.ts";
+import { createOfflineModel } from "./offline/offline-model.ts";
+
+export interface OfflineConfig {
+  readonly provider: "offline";
+}
+
+export interface OpenAiCompatibleConfig {
+  readonly provider: "openai-compatible";
+  /** up to and with the version, for instance `https://api.openai.com/v1` */
+  readonly baseUrl: string;
+  /** `null` for a server that asks for none */
+  readonly apiKey: string | null;
+  readonly model: string;
+  readonly limits?: Partial<StreamLimits>;
+  /** whether to ask for usage in the stream, which a few servers refuse; yes when left out */
+  readonly includeUsage?: boolean;
+}
+
+export type ModelConfig = OfflineConfig | OpenAiCompatibleConfig;
+
+export interface ModelDeps {
+  readonly clock: Clock;
+}
+
+export function createModel(config: ModelConfig, deps: ModelDeps): ModelPort {
+  switch (config.provider) {
+    case "offline":
+      return createOfflineModel();
+    case "openai-compatible":
+      return createLazyModel(config, deps);
+  }
+}
+
+function createLazyModel(config: OpenAiCompatibleConfig, { clock }: ModelDeps): ModelPort {
+  const settings = {
+    baseUrl: parseBaseUrl(config.baseUrl),
+    apiKey: config.apiKey,
+    model: config.model,
+    limits: { ...streamLimits, ...config.limits },
+    includeUsage: config.includeUsage ?? true,
+    clock,
+  };
+
+  async function* stream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelPart> {
+    const { streamChatCompletion } = await import("./openai-compatible/stream-chat-completion.ts");
+    yield* streamChatCompletion(settings, request, signal);
+  }
+
+  return { provider: config.provider, model: config.model, stream };
+}
+
+function parseBaseUrl(text: string): string {
+  const url = URL.parse(text);
+  const hint = "give it with its version, for instance https://api.openai.com/v1";
+  if (url === null || !/^https?:$/u.test(url.protocol)) {
+    throw new BoxError("config/invalid", "the model's base URL must start with http:// or https://", {
+      hint,
+    });
+  }
+  // A key in the URL would end up in messages and logs.
+  if (url.username !== "" || url.password !== "") {
+    throw new BoxError("config/invalid", "the model's base URL must not carry a name or a password", {
+      hint,
+    });
+  }
+  return text.replace(/\/+$/u, "");
+}
