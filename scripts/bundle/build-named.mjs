@@ -12,8 +12,10 @@ export async function buildNamed(names) {
       const built = await bundle({ root: repositoryRoot, ...outputs[name] });
       console.log(`built ${built.outfile} (${Math.ceil(built.bytes / 1024)} KiB)`);
     } catch (error) {
-      if (!(error instanceof MissingEntry)) throw error;
-      console.error(`build: ${error.message}`);
+      // The bundler has printed its own errors with their places already.
+      if (error instanceof MissingEntry) console.error(`build: ${error.message}`);
+      else if (Array.isArray(error.errors)) console.error(`build: ${outputs[name].outfile} was not built`);
+      else throw error;
       process.exitCode = 1;
     }
   }

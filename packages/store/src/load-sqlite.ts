@@ -28,9 +28,12 @@ export interface LoadSqliteDeps {
   /** as in `linux-x64` */
   readonly target?: string;
   readonly carried?: Readonly<Record<string, EmbeddedNative>>;
-  /** the file that packages are looked up from */
-  readonly from?: string;
+  /** the folder of an installed better-sqlite3, if there is one */
+  readonly findPackage?: () => string | undefined;
 }
+
+/** looks along the bundle's own folders and NODE_PATH */
+const load = createRequire(import.meta.url);
 
 /** A library is loaded once for a whole process, so this is where the one that was found is kept. */
 let prepared: SqliteAddon | undefined;
@@ -50,19 +53,18 @@ export function loadSqliteAddon(deps: LoadSqliteDeps): SqliteAddon | undefined {
   const carried = deps.carried ?? embeddedNatives;
   if (Object.keys(carried).length === 0) return undefined;
   const target = deps.target ?? `${process.platform}-${process.arch}`;
-  const require = createRequire(deps.from ?? import.meta.url);
+  const installed = (deps.findPackage ?? findInstalledPackage)();
   const failures: string[] = [];
 
-  const installed = installedAddon(require, target);
   if (installed !== undefined) {
-    const loaded = tryLoad(require, installed, failures);
+    const loaded = tryLoad(() => join(installed, "prebuilds", `${target}.node`), failures);
     if (loaded !== undefined) return loaded;
   }
   const native = carried[target];
   if (native === undefined) {
     failures.push(`this bundle carries none for ${target}`);
   } else {
-    const loaded = tryLoad(require, () => unpack(native, deps.nativesFolder), failures);
+    const loaded = tryLoad(() => unpack(native, deps.nativesFolder), failures);
     if (loaded !== undefined) return loaded;
   }
   throw new BoxError(
@@ -74,19 +76,18 @@ export function loadSqliteAddon(deps: LoadSqliteDeps): SqliteAddon | undefined {
   );
 }
 
-function installedAddon(require: NodeJS.Require, target: string): (() => string) | undefined {
+function findInstalledPackage(): string | undefined {
   try {
-    const folder = dirname(require.resolve("better-sqlite3/package.json"));
-    return () => join(folder, "prebuilds", `${target}.node`);
+    return dirname(load.resolve("better-sqlite3/package.json"));
   } catch {
     // Not installed is the usual case of a bundle, not a failure.
     return undefined;
   }
 }
 
-function tryLoad(require: NodeJS.Require, find: () => string, failures: string[]): SqliteAddon | undefined {
+function tryLoad(find: () => string, failures: string[]): SqliteAddon | undefined {
   try {
-    const addon: unknown = require(find());
+    const addon: unknown = load(find());
     if (typeof addon === "object" && addon !== null) return addon;
     failures.push("the file is not an addon");
   } catch (error) {
