@@ -1,0 +1,97 @@
+/**
+ * Reads the argument list. Global options may stand before or after the command's name; everything unknown is an
+ * error with a hint, because a misspelled option that is silently dropped runs something else than was meant.
+ */
+import { parseArgs } from "node:util";
+import { type Command, type CommandInput, type CommandOptions, globalOptions } from "./command.ts";
+import { CommandFailure } from "./command-failure.ts";
+
+export type CommandLine =
+  | { readonly kind: "version" }
+  | { readonly kind: "help"; readonly command: Command | undefined; readonly asked: boolean }
+  | { readonly kind: "run"; readonly command: Command; readonly input: CommandInput };
+
+export function parseCommandLine(commands: readonly Command[], argv: readonly string[]): CommandLine {
+  const { leading, rest } = splitLeadingOptions(argv);
+  if (leading.includes("--version") || leading.includes("-V")) return { kind: "version" };
+  const [name, ...words] = rest;
+  const wantsHelp = leading.includes("--help") || leading.includes("-h");
+  if (name === undefined) return parseWithoutCommand(leading, wantsHelp);
+  if (name === "help") return { kind: "help", command: findCommand(commands, words[0]), asked: true };
+  const command = findCommand(commands, name);
+  if (command === undefined) {
+    throw new CommandFailure("usage", `there is no command "${name}"`, { hint: suggestion(commands, name) });
+  }
+  if (wantsHelp) return { kind: "help", command, asked: true };
+  const input = parseInput(command, [...leading, ...words]);
+  if (input.flag("help")) return { kind: "help", command, asked: true };
+  const [least, most] = command.words;
+  if (input.words.length < least || input.words.length > most) {
+    throw new CommandFailure("usage", `usage: sand ${command.usage}`, {
+      hint: `see sand ${command.name} --help`,
+    });
+  }
+  return { kind: "run", command, input };
+}
+
+function parseWithoutCommand(leading: readonly string[], wantsHelp: boolean): CommandLine {
+  const unknown = leading.find(
+    (option) => option.startsWith("-") && !/^(?:--json|--data-root(?:=.*)?|--help|-h)$/su.test(option),
+  );
+  if (unknown !== undefined && !wantsHelp) {
+    throw new CommandFailure("usage", `unknown option ${unknown}`, { hint: "see sand --help" });
+  }
+  return { kind: "help", command: undefined, asked: wantsHelp };
+}
+
+/** Options that stand before the command's name; the only one with a value is the data root. */
+function splitLeadingOptions(argv: readonly string[]): {
+  readonly leading: string[];
+  readonly rest: string[];
+} {
+  let end = 0;
+  while (end < argv.length && argv[end]?.startsWith("-") === true) {
+    end += argv[end] === "--data-root" ? 2 : 1;
+  }
+  return { leading: argv.slice(0, end), rest: argv.slice(end) };
+}
+
+function parseInput(command: Command, args: string[]): CommandInput {
+  const options: CommandOptions = { ...globalOptions, ...command.options };
+  const shapes = Object.entries(options).map(([name, option]) => [
+    name,
+    option.short === undefined ? { type: option.type } : { type: option.type, short: option.short },
+  ]);
+  try {
+    const parsed = parseArgs({
+      args,
+      options: Object.fromEntries(shapes),
+      allowPositionals: true,
+      strict: true,
+    });
+    const values = new Map<string, unknown>(Object.entries(parsed.values));
+    return {
+      words: parsed.positionals,
+      flag: (name) => values.get(name) === true,
+      text: (name) => {
+        const value = values.get(name);
+        return typeof value === "string" ? value : undefined;
+      },
+    };
+  } catch (error) {
+    const reason = error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error);
+    throw new CommandFailure("usage", reason.replace(/\. To specify a positional.*$/su, ""), {
+      hint: `see sand ${command.name} --help`,
+      cause: error,
+    });
+  }
+}
+
+function findCommand(commands: readonly Command[], name: string | undefined): Command | undefined {
+  return commands.find((command) => command.name === name);
+}
+
+function suggestion(commands: readonly Command[], name: string): string {
+  const near = commands.find((command) => command.name.startsWith(name.slice(0, 2)));
+  return near === undefined ? "see sand --help" : `did you mean "sand ${near.name}"? See sand --help`;
+}

@@ -1,0 +1,81 @@
+/** `sand status`: whether a host answers, what it is doing, and where its things are. */
+
+import { fieldsOf } from "../chat/feed-event.ts";
+import type { Command, CommandContext } from "../command.ts";
+import { CommandFailure } from "../command-failure.ts";
+import type { ExitName } from "../exit-codes.ts";
+import { type AgentRow, listAgentRows } from "../gateway/agent-rows.ts";
+import { createGatewayAccess } from "../gateway/gateway-access.ts";
+import { askDaemon } from "../local-host/exec-daemon.ts";
+import { oneLine } from "../plain-text.ts";
+
+export const statusCommand: Command = {
+  name: "status",
+  summary: "show whether a host runs and what it is doing",
+  usage: "status",
+  options: {},
+  examples: ["sand status", "sand status --json | jq .busy"],
+  words: [0, 0],
+  run: status,
+};
+
+async function status(context: CommandContext): Promise<ExitName> {
+  const { terminal, dataRoot } = context;
+  const client = createGatewayAccess(context).client();
+  const health = await client.health();
+  if (health === undefined) {
+    throw new CommandFailure("notRunning", `no host answers at ${client.location.url}`, {
+      hint: "start one: sand up",
+    });
+  }
+  const agents = await listAgentRows(client);
+  const about = fieldsOf(await client.call("getHostStatus", {}));
+  const local = client.location.source === "environment" ? undefined : await askDaemon(dataRoot);
+  const report = {
+    url: client.location.url,
+    pid: health.pid,
+    startedAt: health.startedAt,
+    version: typeof about.hostVersion === "string" ? about.hostVersion : null,
+    busy: health.isBusy,
+    agents: agents.length,
+    running: agents.filter((agent) => agent.isRunning).map((agent) => agent.id),
+    daemon:
+      local === undefined
+        ? null
+        : { pid: local.identity.pid, runningCommands: local.runningCommands ?? null },
+  };
+  terminal.result(report);
+  const row = (name: string, value: string): void =>
+    terminal.line(`  ${terminal.paint("dim", name.padEnd(8))} ${value}`);
+  terminal.line(terminal.paint("green", health.isBusy ? "The host is busy." : "The host is idle."));
+  row("gateway", report.url);
+  row(
+    "host",
+    `pid ${report.pid}, version ${report.version ?? "unknown"}, up ${duration(Date.now() - report.startedAt)}`,
+  );
+  if (client.location.source !== "environment") row("data", dataRoot);
+  row("daemon", describeDaemon(report.daemon));
+  row("agents", describeAgents(agents, terminal.columns));
+  return "ok";
+}
+
+function describeDaemon(
+  daemon: { readonly pid: number; readonly runningCommands: number | null } | null,
+): string {
+  if (daemon === null) return "not seen from here";
+  return `pid ${daemon.pid}, ${daemon.runningCommands ?? "an unknown number of"} commands running`;
+}
+
+function describeAgents(agents: readonly AgentRow[], columns: number): string {
+  if (agents.length === 0) return "none yet; sand chat makes one";
+  const running = agents.filter((agent) => agent.isRunning);
+  const names = running.length === 0 ? "" : `: ${running.map((agent) => agent.name).join(", ")}`;
+  return oneLine(`${agents.length}, ${running.length} running${names}`, Math.max(20, columns - 12));
+}
+
+export function duration(ms: number): string {
+  const minutes = Math.floor(ms / 60_000);
+  if (minutes < 1) return `${Math.max(0, Math.floor(ms / 1000))} s`;
+  if (minutes < 120) return `${minutes} min`;
+  return minutes < 2_880 ? `${Math.floor(minutes / 60)} h` : `${Math.floor(minutes / 1_440)} days`;
+}

@@ -1,0 +1,58 @@
+import { expect, test } from "vitest";
+import { parseConfig } from "./config.ts";
+import { describeModel } from "./local-host/describe-model.ts";
+
+test("credentials are taken out of what a child process gets", () => {
+  const config = parseConfig({
+    PATH: "/bin",
+    SAND_GATEWAY_TOKEN: "planted-1",
+    OPENROUTER_API_KEY: "planted-2",
+    SAND_INFERENCE_API_KEY: "planted-3",
+    SAND_BOX_EXEC_DAEMON_AUTH_TOKEN: "planted-4",
+    SAND_HOST_GATEWAY_TOKEN: "planted-5",
+    SAND_INFERENCE_MODEL: "m",
+  });
+  expect(config.childEnvironment).toEqual({ PATH: "/bin", SAND_INFERENCE_MODEL: "m" });
+  expect(config.secrets).toEqual({
+    SAND_GATEWAY_TOKEN: "planted-1",
+    OPENROUTER_API_KEY: "planted-2",
+    SAND_INFERENCE_API_KEY: "planted-3",
+    SAND_BOX_EXEC_DAEMON_AUTH_TOKEN: "planted-4",
+  });
+});
+
+test("a child process gets what a program needs, and no other variable of the shell", () => {
+  const config = parseConfig({
+    HOME: "/h",
+    LC_ALL: "C",
+    https_proxy: "http://p",
+    AWS_SECRET_ACCESS_KEY: "x",
+    NODE_OPTIONS: "--x",
+  });
+  expect(config.childEnvironment).toEqual({ HOME: "/h", LC_ALL: "C", https_proxy: "http://p" });
+});
+
+test("an empty variable counts as absent", () => {
+  expect(parseConfig({ SAND_DATA_ROOT: "", OPENAI_API_KEY: "" })).toMatchObject({
+    dataRoot: undefined,
+    secrets: {},
+    port: 1340,
+  });
+});
+
+test("a port that is none is refused by its name", () => {
+  expect(() => parseConfig({ SAND_HOST_PORT: "70000" })).toThrow(/SAND_HOST_PORT/u);
+});
+
+const providers: readonly (readonly [Record<string, string>, string, boolean])[] = [
+  [{}, "offline", false],
+  [{ OPENROUTER_API_KEY: "k" }, "openrouter", true],
+  [{ OPENROUTER_API_KEY: "k", SAND_INFERENCE_MODEL: "m" }, "openrouter", false],
+  [{ OPENAI_API_KEY: "k", ANTHROPIC_API_KEY: "k", SAND_INFERENCE_MODEL: "m" }, "anthropic", false],
+  [{ SAND_INFERENCE_PROVIDER: "offline", OPENROUTER_API_KEY: "k" }, "offline", false],
+  [{ SAND_INFERENCE_PROVIDER: "openai-compatible" }, "openai-compatible", true],
+];
+test.each(providers)("the model provider of %o is %s", (env, provider, lacksModel) => {
+  const choice = describeModel(parseConfig(env));
+  expect([choice.provider, choice.problem !== undefined]).toEqual([provider, lacksModel]);
+});

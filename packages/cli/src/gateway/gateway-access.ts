@@ -1,0 +1,39 @@
+/**
+ * The gateway as the commands use it: found once, and found again after the host was started anew, because a host on
+ * "any port" comes back on another one.
+ */
+
+import type { CommandContext } from "../command.ts";
+import { CommandFailure } from "../command-failure.ts";
+import { findGateway } from "./find-gateway.ts";
+import { createGatewayClient, type GatewayClient } from "./gateway-client.ts";
+
+export interface GatewayAccess {
+  client(): GatewayClient;
+  /** reads the discovery file again */
+  relocate(): GatewayClient;
+}
+
+export function createGatewayAccess(context: CommandContext): GatewayAccess {
+  const { config, dataRoot } = context;
+  const find = (): GatewayClient | undefined => {
+    const location = findGateway(config, dataRoot);
+    return location === undefined ? undefined : createGatewayClient(location);
+  };
+  let current = find();
+  const need = (): GatewayClient => {
+    if (current === undefined) {
+      throw new CommandFailure("notRunning", `no host runs with its data in ${dataRoot}`, {
+        hint: "start one: sand up",
+      });
+    }
+    return current;
+  };
+  return {
+    client: need,
+    relocate: () => {
+      current = find() ?? current;
+      return need();
+    },
+  };
+}

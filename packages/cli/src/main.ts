@@ -1,0 +1,89 @@
+/**
+ * `sand`, the person's door to a host. This file is the process: it reads the environment and the arguments, runs one
+ * command, prints what went wrong and sets the exit status. Nothing else ends the process.
+ */
+import { fileURLToPath } from "node:url";
+import type { Command } from "./command.ts";
+import { parseCommandLine } from "./command-line.ts";
+import { agentsCommand } from "./commands/agents.ts";
+import { chatCommand } from "./commands/chat.ts";
+import { doctorCommand } from "./commands/doctor.ts";
+import { downCommand } from "./commands/down.ts";
+import { sendCommand } from "./commands/send.ts";
+import { statusCommand } from "./commands/status.ts";
+import { upCommand } from "./commands/up.ts";
+import { readConfig } from "./config.ts";
+import { resolveDataRoot } from "./data-root.ts";
+import { describeProblem, type Problem } from "./describe-problem.ts";
+import { type ExitName, exitCodes } from "./exit-codes.ts";
+import { renderCommandHelp, renderOverview } from "./help-text.ts";
+import { createTerminal } from "./terminal.ts";
+import { version } from "./version.ts";
+
+const commands: readonly Command[] = [
+  upCommand,
+  downCommand,
+  statusCommand,
+  doctorCommand,
+  chatCommand,
+  sendCommand,
+  agentsCommand,
+];
+
+async function main(argv: readonly string[]): Promise<ExitName> {
+  const config = readConfig();
+  const line = parseCommandLine(commands, argv);
+  if (line.kind === "version") {
+    process.stdout.write(`${version}\n`);
+    return "ok";
+  }
+  if (line.kind === "help") {
+    process.stdout.write(
+      `${line.command === undefined ? renderOverview(commands) : renderCommandHelp(line.command)}\n`,
+    );
+    return line.asked ? "ok" : "usage";
+  }
+  const terminal = createTerminal({
+    stdout: process.stdout,
+    stderr: process.stderr,
+    json: line.input.flag("json"),
+    noColor: config.noColor,
+  });
+  return line.command.run(
+    {
+      config,
+      terminal,
+      dataRoot: resolveDataRoot(config, line.input.text("data-root")),
+      currentFolder: process.cwd(),
+      programPath: fileURLToPath(import.meta.url),
+      version,
+    },
+    line.input,
+  );
+}
+
+function printProblem(problem: Problem, json: boolean): void {
+  if (json) {
+    process.stderr.write(`${JSON.stringify(problem)}\n`);
+    return;
+  }
+  process.stderr.write(`sand: ${problem.error}\n`);
+  if (problem.hint !== undefined) process.stderr.write(`  ${problem.hint}\n`);
+}
+
+// A reader that has seen enough (`sand … | head`) closes the pipe: that is no failure.
+process.stdout.on("error", (error: Error & { readonly code?: string }) => {
+  process.exit(error.code === "EPIPE" ? exitCodes.ok : exitCodes.failed);
+});
+
+async function run(argv: readonly string[]): Promise<void> {
+  try {
+    process.exitCode = exitCodes[await main(argv)];
+  } catch (error) {
+    const problem = describeProblem(error);
+    printProblem(problem, argv.includes("--json"));
+    process.exitCode = problem.exitCode;
+  }
+}
+
+void run(process.argv.slice(2));
