@@ -155,7 +155,7 @@ export function readConfig(env: Record<string, string | undefined>, workingFolde
   const withSecrets = { ...env, ...readSecrets(env) };
   const { values, warnings } = parseEnv(hostSettings, withSecrets, { knownElsewhere });
   wipeSecrets(hostSettings, env);
-  delete env["SAND_SECRETS_FD"];
+  delete env.SAND_SECRETS_FD;
   return {
     dataRoot: values.dataRoot ?? defaultDataRoot(values.userDataDir),
     workspaceRoot: values.workspaceRoot ?? (existsSync("/workspace") ? "/workspace" : workingFolder),
@@ -187,7 +187,7 @@ function defaultDataRoot(userDataDir: string | null): string {
 }
 
 function readSecrets(env: Env): Record<string, string> {
-  const descriptor = env["SAND_SECRETS_FD"];
+  const descriptor = env.SAND_SECRETS_FD;
   if (descriptor === undefined || descriptor === "") return {};
   try {
     const value: unknown = JSON.parse(readFileSync(Number(descriptor), "utf8"));

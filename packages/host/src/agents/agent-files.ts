@@ -43,11 +43,11 @@ function textOr<Fallback>(value: unknown, fallback: Fallback): string | Fallback
 export function readProfile(folder: string, agentId: AgentId): AgentProfile {
   const stored = readJsonObject(join(folder, "profile.json"));
   return {
-    name: textOr(stored["name"], agentId),
-    description: textOr(stored["description"], ""),
-    title: textOr(stored["title"], ""),
-    avatarShape: textOr(stored["avatarShape"], null),
-    avatarColor: textOr(stored["avatarColor"], null),
+    name: textOr(stored.name, agentId),
+    description: textOr(stored.description, ""),
+    title: textOr(stored.title, ""),
+    avatarShape: textOr(stored.avatarShape, null),
+    avatarColor: textOr(stored.avatarColor, null),
   };
 }
 
@@ -60,7 +60,7 @@ export async function writeProfile(folder: string, profile: AgentProfile): Promi
 export function readSettings(folder: string): AgentSettings {
   const stored = readJsonObject(join(folder, "settings.json"));
   return {
-    notifyOnAgentUpdates: stored["notifyOnAgentUpdates"] !== false,
-    hiddenFromSidebar: stored["hiddenFromSidebar"] === true,
+    notifyOnAgentUpdates: stored.notifyOnAgentUpdates !== false,
+    hiddenFromSidebar: stored.hiddenFromSidebar === true,
   };
 }

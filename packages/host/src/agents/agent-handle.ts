@@ -41,6 +41,8 @@ export interface AgentHandle {
   summary(): AgentSummary;
   /** asks the run of the open turn to end; set by the run, called after an interrupt is committed */
   onInterrupt: (() => void) | null;
+  /** the agent is being deleted: no prompt is taken and no turn is opened any more */
+  isRetired: boolean;
 }
 
 export interface AgentHandleDeps {
@@ -118,6 +120,7 @@ export function createAgentHandle(deps: AgentHandleDeps, opened: OpenedAgent): A
     commit,
     summary: () => summarize(store.read),
     onInterrupt: null,
+    isRetired: false,
   };
 }
 

@@ -191,5 +191,7 @@ export type BoxState =
 /** Makes sure of a living box before a turn. One attempt at a time; all callers share it. */
 export interface BoxKeeper {
   ensure(signal?: AbortSignal): Promise<BoxState>;
+  /** the box that answered last, without looking again; `null` when none has answered yet */
+  peek(): BoxPort | null;
   close(): Promise<void>;
 }

@@ -72,6 +72,7 @@ export function createPromptDesk(deps: PromptDeskDeps): PromptDesk {
     }
     // Opening comes first: a superseding prompt may end a running turn only when it can itself be stored and run.
     const handle = await deps.open.open(target);
+    if (handle.isRetired) throw new BoxError("gateway/agent-not-found", "the agent is being deleted");
     deps.queue.refuseWhenClosing();
     failpoint("accept.before");
     await claim(input.nonce, target);

@@ -26,7 +26,7 @@ export function buildRequest(context: TurnContext, requestId: RequestId): ModelR
   context.history ??= readHistory(context, services.windowTokensMax - estimateTokens(messagesOfTurn(view)));
   const system = systemText({ profile: context.handle.profile(), workspaceRoot: services.workspaceRoot });
   const messages = buildMessages(system, [...context.history, view]);
-  const tools = [...services.tools.values()].map((tool) => tool.description);
+  const tools = [...context.tools.values()].map((tool) => tool.description);
   return { requestId, messages, tools, parameters: {} };
 }
 

@@ -139,7 +139,7 @@ function nameCalls(context: TurnContext, step: number, completed: CompletedStep)
 }
 
 function entryOfCall(context: TurnContext, call: ToolCallRecord, atMs: number): ToolCallEntry {
-  const { summary, argsPreview } = describeCall(context.services.tools, call);
+  const { summary, argsPreview } = describeCall(context.tools, call);
   return {
     kind: "tool-call",
     id: call.entryId,

@@ -14,6 +14,7 @@ export async function ensureTurnBox(context: TurnContext): Promise<void> {
   const atMs = services.clock.nowMs();
   const before = viewOf(context);
   if (found.state === "ready") {
+    context.tools = services.toolsFor(found.box);
     context.boxIsReady = true;
     if (before.boxAbsence === null) return;
     await handle.commit((tx) => recordInTurn(tx, fence, { kind: "boxReady", atMs }));

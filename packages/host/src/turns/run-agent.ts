@@ -53,7 +53,16 @@ function newContext(
   const turn = handle.turn();
   if (turn === null) throw new Error("no turn is open");
   const fence = { turnId: turn.turnId, generation: turn.generation };
-  return { handle, services, fence, ...signals, history: null, boxIsReady: false, begunHere: new Set() };
+  return {
+    handle,
+    services,
+    fence,
+    ...signals,
+    history: null,
+    tools: new Map(),
+    boxIsReady: false,
+    begunHere: new Set(),
+  };
 }
 
 async function resume(context: TurnContext, bootId: string): Promise<void> {

@@ -37,9 +37,9 @@ export async function runCalls(context: TurnContext, calls: readonly CallView[])
 }
 
 function planCall(context: TurnContext, call: CallView): Plan {
-  const tool = context.services.tools.get(call.call.name);
+  const tool = context.tools.get(call.call.name);
   if (tool === undefined) {
-    const known = [...context.services.tools.keys()].join(", ");
+    const known = [...context.tools.keys()].join(", ");
     return {
       kind: "refuse",
       call,

@@ -33,7 +33,7 @@ export async function settleTurn(context: TurnContext, settlement: Settlement): 
     recordInTurn(tx, fence, { kind: "turnSettled", outcome, code, reason, atMs });
     tx.settleTurn(fence, outcome, atMs);
     tx.rosterChanged();
-    return openNext(tx, brandId<TurnId>(services.ids.next()), atMs);
+    return !handle.isRetired && openNext(tx, brandId<TurnId>(services.ids.next()), atMs);
   });
   failpoint("settle.after");
   const { outcome, code } = settlement;

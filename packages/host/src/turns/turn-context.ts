@@ -3,11 +3,12 @@ import type { ModelPort, ToolSet, TurnFence, TurnView } from "@sand/agent-core";
 import type { Logger } from "@sand/node-kit";
 import type { AgentId, Clock, HostEvent, IdSource } from "@sand/protocol";
 import type { AgentHandle } from "../agents/agent-handle.ts";
-import type { BoxKeeper } from "../box/box-port.ts";
+import type { BoxKeeper, BoxPort } from "../box/box-port.ts";
 
 export interface TurnServices {
   readonly model: ModelPort;
-  readonly tools: ToolSet;
+  /** the tools of a box that answers */
+  toolsFor(box: BoxPort): ToolSet;
   readonly box: BoxKeeper;
   readonly clock: Clock;
   readonly ids: IdSource;
@@ -31,6 +32,8 @@ export interface TurnContext {
   readonly stopping: AbortSignal;
   /** the earlier turns that fit the window, oldest first; read once, since they can't change while this one is open */
   history: readonly TurnView[] | null;
+  /** the tools of the box that this run found; empty until it found one */
+  tools: ToolSet;
   /** this run has seen a living box, and no call has lost it since */
   boxIsReady: boolean;
   /** calls whose effect this process has begun itself; all other intents are from an earlier process */
