@@ -143,7 +143,17 @@ function openIndexWithHub({ config, clock, logger }: HostDeps): { index: OpenedH
 
 function openStoreWith({ logger }: HostDeps, index: OpenedHostIndex, publish: Publish) {
   return async (agentId: AgentId, folder: string): Promise<AgentStore> =>
-    openAgentStore({ directory: folder, agentId, seq: index.seq, onCommitted: publish, logger });
+    openAgentStore({
+      directory: folder,
+      agentId,
+      seq: index.seq,
+      onCommitted(events) {
+        // Replay opens only the agents whose row says that they have something, so the row must know first.
+        index.noteLastSeq(agentId, events.at(-1)?.seq ?? 0);
+        publish(events);
+      },
+      logger,
+    });
 }
 
 interface QueueParts {

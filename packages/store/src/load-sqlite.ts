@@ -43,7 +43,10 @@ export function prepareSqlite(deps: LoadSqliteDeps): void {
   prepared ??= loadSqliteAddon(deps);
 }
 
-/** What a bundle answers better-sqlite3 with when it asks for its native half. */
+/**
+ * What a bundle answers better-sqlite3 with when it asks for its native half.
+ * @public the bundling script puts the call into the library
+ */
 export function preparedSqliteAddon(): SqliteAddon {
   invariant(prepared !== undefined, "prepareSqlite runs before the first database is opened");
   return prepared;

@@ -10,7 +10,7 @@ import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { HostIndex } from "@sand/agent-core";
 import type { Logger } from "@sand/node-kit";
-import { type Clock, type CommittedEvent, invariant } from "@sand/protocol";
+import { type AgentId, type Clock, type CommittedEvent, invariant } from "@sand/protocol";
 import { catchUpIndex } from "./catch-up-index.ts";
 import { createGroupCommit, type GroupCommit } from "./group-commit.ts";
 import { type IndexTx, type OpenedIndex, openIndexFile } from "./index-file.ts";
@@ -40,6 +40,8 @@ export interface OpenedHostIndex extends HostIndex {
   readonly seq: SeqAllocator;
   /** false after a failed commit, until the file was reopened and checked */
   readonly healthy: boolean;
+  /** To be called after each commit of an agent's events, before they are published: replay asks the rows who has what. */
+  noteLastSeq(agentId: AgentId, seq: number): void;
 }
 
 /** the name of the index in the data root */
@@ -109,6 +111,7 @@ function assemble(options: OpenHostIndexOptions, { file, seq, group }: Parts): O
     agents: roster.agents,
     putAgent: roster.putAgent,
     removeAgent: roster.removeAgent,
+    noteLastSeq: roster.noteLastSeq,
     async markOpenTurn(agentId) {
       roster.mark(agentId);
       await change((tx) => tx.markOpenTurn(agentId));

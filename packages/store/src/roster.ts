@@ -1,9 +1,10 @@
 /**
  * The agents' rows, in memory and behind them on disk.
  *
- * Rows change with each entry of each agent, so a change is seen at once and written with the next group, the latest
- * state only. That the memory is ahead of the disk is harmless here: rows are a cache of the stores, and a boot reads
- * again what a crash left behind. A row that couldn't be written is written with the next change.
+ * Rows change with each entry of each agent, so a change is seen at once and written a moment later, the latest state
+ * only: an fsync for each would cost more than the entries do. That the memory is ahead of the disk is harmless here:
+ * rows are a cache of the stores, and a boot reads again what a crash left behind. A row that couldn't be written is
+ * written with the next change.
  */
 import type { IndexedAgent } from "@sand/agent-core";
 import type { Logger } from "@sand/node-kit";
@@ -17,9 +18,14 @@ export interface Roster {
   removeAgent(agentId: AgentId): void;
   /** shows the agent as having an open turn; its mark on disk is the caller's */
   mark(agentId: AgentId): void;
-  /** asks for what isn't written yet to be written */
+  /** the agent has committed events up to `seq`; a row that isn't there yet takes it from `putAgent` */
+  noteLastSeq(agentId: AgentId, seq: number): void;
+  /** asks for what isn't written yet to be written, now */
   writeRows(): void;
 }
+
+/** how long a changed row waits for more changes, in `ms` */
+const rowDelayMs = 200;
 
 export interface RosterDeps {
   readonly group: GroupCommit<IndexTx>;
@@ -36,6 +42,7 @@ export function createRoster(deps: RosterDeps): Roster {
   }
   const unwritten = new Set<AgentId>();
   let asked = false;
+  let timer: NodeJS.Timeout | undefined;
 
   function write(tx: IndexTx): void {
     asked = false;
@@ -64,6 +71,8 @@ export function createRoster(deps: RosterDeps): Roster {
   }
 
   function writeRows(): void {
+    clearTimeout(timer);
+    timer = undefined;
     if (asked || unwritten.size === 0) return;
     asked = true;
     void writeGroup();
@@ -71,7 +80,7 @@ export function createRoster(deps: RosterDeps): Roster {
 
   function changed(agentId: AgentId): void {
     unwritten.add(agentId);
-    writeRows();
+    timer ??= setTimeout(writeRows, rowDelayMs).unref();
   }
 
   return {
@@ -82,11 +91,19 @@ export function createRoster(deps: RosterDeps): Roster {
     },
     removeAgent(agentId) {
       rows.delete(agentId);
-      changed(agentId);
+      unwritten.add(agentId);
+      // A deletion isn't followed by more changes, and its nonces should be free soon.
+      writeRows();
     },
     mark(agentId) {
       const row = rows.get(agentId);
       if (row !== undefined) rows.set(agentId, { ...row, hasOpenTurn: true });
+    },
+    noteLastSeq(agentId, seq) {
+      const row = rows.get(agentId);
+      if (row === undefined || row.lastSeq >= seq) return;
+      rows.set(agentId, { ...row, lastSeq: seq });
+      changed(agentId);
     },
     writeRows,
   };
