@@ -1,7 +1,7 @@
 /**
  * Collects the parts of one model stream into a step.
  *
- * No finish part, no step: a stream that ends without one is `incomplete`, whatever it had said before. A finish that
+ * INV-8: no finish part, no step. A stream that ends without one is `incomplete`, whatever it had said before. A finish that
  * stands for "other" counts only with content. Repeated and missing call ids are left to the committer, which mints.
  */
 import type { ErrorCode, JsonObject } from "@sand/protocol";

@@ -30,7 +30,7 @@ function collect(parts: readonly ModelPart[]) {
 const text: ModelPart = { type: "text-delta", text: "hi" };
 const call: ModelPart = { type: "tool-call", providerCallId: "c1", name: "Shell", argsText: "{}" };
 
-test("a stream without a finish is incomplete, whatever came before", () => {
+test("INV-8: a stream without a finish is incomplete, whatever came before", () => {
   for (const parts of [[], [text], [text, call]]) {
     expect(collect(parts)).toMatchObject({ kind: "failed", code: "inference/incomplete", retryable: true });
   }

@@ -148,10 +148,10 @@ test.each([
   ["a record before the start", [prepared(1)]],
   ["two starts", [started(), started()]],
   ["a step that skips one", [started(), prepared(2)]],
-  ["two results of one call (INV-2)", [started(), ...calls, settledCall(1, 0), settledCall(1, 0)]],
+  ["two results of one call", [started(), ...calls, settledCall(1, 0), settledCall(1, 0)]],
   ["an intent after the result", [started(), ...calls, settledCall(1, 0), intended(1, 0)]],
   ["a call of no step", [started(), settledCall(3, 0)]],
-] as const)("contradicting records are refused, never repaired: %s", (_what, records) => {
+] as const)("INV-7: contradicting records are refused, never repaired: %s", (_what, records) => {
   expect(() => reduceTurnRecords(records)).toThrowError(expect.objectContaining({ code: "store/damaged" }));
 });
 

@@ -2,7 +2,7 @@
  * What the records of one turn add up to.
  *
  * `reduceTurn` folds one record at a time and refuses a contradiction that a single writer can't produce
- * (`store/damaged`): such a turn is never repaired by guessing (INV-2). It is pure: the live turn and the turn read
+ * (`store/damaged`): such a turn is never repaired by guessing (INV-7). It is pure: the live turn and the turn read
  * back after a crash are the same value.
  */
 import { BoxError, type CallId, type ErrorCode, type ExecutionId, type TurnId } from "@sand/protocol";
