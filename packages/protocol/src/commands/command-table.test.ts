@@ -1,0 +1,32 @@
+import { expect, test } from "vitest";
+import { builtCommands, findCommand } from "./command-table.ts";
+import { plannedCommandNames } from "./planned-commands.ts";
+
+const builtNow = [
+  "listAgents",
+  "countAgents",
+  "createAgent",
+  "updateAgent",
+  "deleteAgent",
+  "deleteAgents",
+  "openAgentTail",
+  "getTranscript",
+  "getAgentTranscriptTail",
+  "sendPrompt",
+  "promptAcceptanceStatus",
+  "interruptAgentRun",
+  "getHostStatus",
+  "getAsyncTasks",
+  "getSubagents",
+];
+
+test("the table holds exactly the commands that are built, and all others of the contract as planned", () => {
+  expect(Object.keys(builtCommands).sort()).toEqual([...builtNow].sort());
+  // 76 commands of the contract and the 15 that the seeds add.
+  expect(builtNow.length + plannedCommandNames.length).toBe(91);
+  expect(new Set([...builtNow, ...plannedCommandNames]).size).toBe(91);
+});
+
+test.each(["noSuchCommand", "__proto__", "constructor", "toString", ""])("%j is no command", (name) => {
+  expect(findCommand(name)).toBeUndefined();
+});
