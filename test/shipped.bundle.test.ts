@@ -1,0 +1,74 @@
+/** What the build writes: reproducible, free of failpoints and of this machine, and whole. */
+import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+
+const run = promisify(execFile);
+const root = join(import.meta.dirname, "..");
+const shipped = ["dist/host-main.cjs", "dist/box-exec-daemon/main.cjs", "dist/sand.cjs"];
+const testBuilds = ["dist/test/host-main.cjs", "dist/test/box-exec-daemon/main.cjs"];
+
+async function digests(): Promise<Record<string, string>> {
+  const found: Record<string, string> = {};
+  for (const path of [...shipped, ...testBuilds]) {
+    found[path] = createHash("sha256")
+      .update(await readFile(join(root, path)))
+      .digest("hex");
+  }
+  return found;
+}
+
+/** every name that the sources give to a failpoint */
+async function failpointNames(): Promise<string[]> {
+  const names = new Set<string>();
+  for (const entry of await readdir(join(root, "packages"), { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile() || !/\/src\//.test(`${entry.parentPath}/`) || !/(?<!\.test)\.ts$/.test(entry.name))
+      continue;
+    if (entry.parentPath.includes("node_modules") || entry.parentPath.includes("/testkit/")) continue;
+    const text = await readFile(join(entry.parentPath, entry.name), "utf8");
+    for (const match of text.matchAll(/\bfailpoint\(\s*["'`]([a-z0-9.-]+)["'`]/g)) {
+      if (match[1] !== undefined) names.add(match[1]);
+    }
+  }
+  return [...names];
+}
+
+test("building again gives the same bytes", async () => {
+  const before = await digests();
+  await run(process.execPath, ["scripts/build.mjs"], { cwd: root });
+  expect(await digests()).toEqual(before);
+});
+
+test("a shipped bundle holds no failpoint, and the test builds hold them", async () => {
+  const names = await failpointNames();
+  expect(names.length).toBeGreaterThan(0);
+  for (const path of shipped) {
+    const text = await readFile(join(root, path), "utf8");
+    expect(names.filter((name) => text.includes(`failpoint("${name}")`))).toEqual([]);
+    expect(text).not.toMatch(/\bdieHere\b|\bSAND_FAILPOINTS\b/);
+  }
+  expect(await readFile(join(root, "dist/test/host-main.cjs"), "utf8")).toContain("dieHere");
+});
+
+test("a bundle names no path of the machine that built it", async () => {
+  for (const path of shipped) {
+    expect(await readFile(join(root, path), "utf8")).not.toContain(root);
+  }
+});
+
+test("the daemon's bundle starts with its banner", async () => {
+  const text = await readFile(join(root, "dist/box-exec-daemon/main.cjs"), "utf8");
+  expect(text.split("\n", 1)[0]).toBe(
+    "// Reconstructed loopback box exec-daemon; Connect/protobuf transport, no desktop local-exec dependency.",
+  );
+});
+
+test("beside each bundle stand the licences of what is in it", async () => {
+  for (const path of shipped) {
+    const text = await readFile(join(root, `${path}.licences.txt`), "utf8");
+    expect(text).toMatch(/\(MIT\)|\(Apache-2\.0/);
+  }
+});
