@@ -7,6 +7,9 @@
  */
 import { defineConfig } from "vitest/config";
 
+/** where continuous integration wants the counts; nowhere when a person runs the tests */
+const report = process.env["SAND_TEST_REPORT"];
+
 const ignored = ["**/node_modules/**", "**/dist/**"];
 
 function project(name: string, include: string[], timeoutMs: number) {
@@ -22,12 +25,12 @@ export default defineConfig({
     maxWorkers: 2,
     passWithNoTests: true,
     allowOnly: false,
-    restoreMocks: true,
+    reporters: report ? ["default", ["json", { outputFile: report }]] : ["default"],
     projects: [
       project("unit", ["packages/*/src/**/*.test.ts"], 5_000),
       project("contract", ["packages/*/test/**/*.contract.test.ts"], 30_000),
       project("integration", ["packages/*/test/**/*.integration.test.ts"], 30_000),
-      project("crash", ["packages/*/test/**/*.crash.test.ts"], 120_000),
+      project("crash", ["packages/*/test/**/*.crash.test.ts", "test/**/*.crash.test.ts"], 120_000),
       project("bundle", ["packages/*/test/**/*.bundle.test.ts", "test/**/*.bundle.test.ts"], 120_000),
       project("checks", ["scripts/**/*.test.mjs"], 120_000),
       {
@@ -35,7 +38,7 @@ export default defineConfig({
         test: {
           name: "system",
           include: ["test/**/*.test.ts"],
-          exclude: [...ignored, "test/**/*.bundle.test.ts"],
+          exclude: [...ignored, "test/**/*.{bundle,crash}.test.ts"],
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },
