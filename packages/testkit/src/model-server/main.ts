@@ -6,6 +6,7 @@
  */
 import { appendFileSync, readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
+import { viewRequest } from "./chat-request.ts";
 import { namedRules } from "./named-rules.ts";
 import type { RecordedRequest } from "./request-log.ts";
 import { parseScriptFile } from "./script-file.ts";
@@ -27,7 +28,11 @@ const logPath = values.log;
 function appendCall(request: RecordedRequest): void {
   if (logPath === undefined) return;
   const { body, headers, ...line } = request;
-  appendFileSync(logPath, `${JSON.stringify({ ...line, pid: process.pid })}\n`);
+  // The checker looks for prompts that stand in a history twice; the rest of the body would only fill the disk.
+  const userTexts = viewRequest(body)
+    .messages.filter((message) => message.role === "user")
+    .map((message) => message.text);
+  appendFileSync(logPath, `${JSON.stringify({ ...line, userTexts, pid: process.pid })}\n`);
 }
 
 const model = await startScriptedModel({ script, port: Number(values.port), onRequest: appendCall });
