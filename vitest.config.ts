@@ -8,7 +8,7 @@
 import { defineConfig } from "vitest/config";
 
 /** where continuous integration wants the counts; nowhere when a person runs the tests */
-const report = process.env["SAND_TEST_REPORT"];
+const report = process.env.SAND_TEST_REPORT;
 
 const ignored = ["**/node_modules/**", "**/dist/**"];
 
