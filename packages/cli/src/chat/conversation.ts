@@ -15,8 +15,10 @@ export interface ConversationOptions {
   readonly access: GatewayAccess;
   readonly agentId: string;
   readonly clock: Clock;
-  /** called around each piece of output, so that a line being typed can step aside */
-  readonly onOutput?: (print: () => void, event: FeedEvent) => void;
+  /** where text goes, instead of straight to the terminal: a line being typed has to step aside */
+  readonly print?: (text: string) => void;
+  /** called when the agent begins to work, whoever asked it to */
+  readonly onRunning?: () => void;
 }
 
 export interface Submission {
@@ -31,7 +33,6 @@ export interface Conversation {
   submit(prompt: Submission): Promise<void>;
   /** true once the agent is idle; false when `limit` aborts before */
   waitUntilIdle(limit: AbortSignal): Promise<boolean>;
-  isRunning(): boolean;
   /** whether an error was reported since the last submission */
   hasFailed(): boolean;
   interrupt(): void;
@@ -44,6 +45,7 @@ const rememberedNoncesMax = 1_000;
 
 export async function openConversation(options: ConversationOptions): Promise<Conversation> {
   const { terminal, access, agentId, clock } = options;
+  const print = options.print ?? terminal.write;
   const closing = new AbortController();
   const nonces = new Set<string>();
   const renderer = createFeedRenderer({ paint: terminal.paint, isOwnNonce: (nonce) => nonces.has(nonce) });
@@ -58,11 +60,8 @@ export async function openConversation(options: ConversationOptions): Promise<Co
     }
     terminal.result(event);
     const text = renderer.render(event);
-    const print = (): void => {
-      if (text !== "") terminal.write(text);
-    };
-    if (options.onOutput === undefined) print();
-    else options.onOutput(print, event);
+    if (text !== "") print(text);
+    if (event.kind === "running" && event.isRunning) options.onRunning?.();
   };
   const feed = startAgentFeed({ access, agentId, clock, signal: closing.signal, onEvent });
   await feed.connected;
@@ -70,7 +69,6 @@ export async function openConversation(options: ConversationOptions): Promise<Co
   return {
     earlier,
     done: feed.done,
-    isRunning: () => feed.isRunning,
     hasFailed: () => failed,
     submit: async (prompt) => {
       failed = false;

@@ -36,13 +36,13 @@ async function chat(context: CommandContext, input: CommandInput): Promise<ExitN
   const access = createGatewayAccess(context);
   const agent = await chooseOrCreate(access.client(), input.words[0]);
   const byHand = process.stdin.isTTY === true && terminal.isTty && !terminal.json;
-  const screen = createChatScreen();
+  const screen = createChatScreen(terminal);
   const conversation = await openConversation({
     terminal,
     access,
     agentId: agent.id,
     clock: systemClock,
-    ...(byHand ? { onOutput: screen.onOutput } : {}),
+    ...(byHand ? { print: screen.print, onRunning: screen.onRunning } : {}),
   });
   try {
     if (!byHand) return await chatFromInput(conversation, terminal);

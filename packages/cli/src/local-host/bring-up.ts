@@ -90,6 +90,12 @@ export async function runInForeground(context: CommandContext, choice: HostChoic
 
 function planHost(context: CommandContext, choice: HostChoice): HostPlan {
   const { config, dataRoot } = context;
+  const { problem } = describeModel(config);
+  if (problem !== undefined) {
+    throw new CommandFailure("usage", problem, {
+      hint: "or set SAND_INFERENCE_PROVIDER=offline to go on without",
+    });
+  }
   const workspace = resolveWorkspace(config, context.currentFolder);
   return {
     program: locateHost(context.programPath),
@@ -119,8 +125,6 @@ function chooseDaemonToken(dataRoot: string): string {
 async function findConcerns(context: CommandContext, choice: HostChoice): Promise<string[]> {
   const { config } = context;
   const concerns: string[] = [];
-  const { problem } = describeModel(config);
-  if (problem !== undefined) concerns.push(problem);
   if (choice.sandbox === "off") {
     concerns.push(
       "commands of agents run without a fence, with your own rights: they can read all that you can",

@@ -9,21 +9,32 @@ export interface ModelChoice {
 }
 
 export function describeModel(config: CliConfig): ModelChoice {
-  const { model } = config;
+  const { model, secrets } = config;
   const withModel = (provider: string): ModelChoice => ({
     provider,
     model,
     problem: model === undefined ? `${provider} needs a model: set SAND_INFERENCE_MODEL` : undefined,
   });
-  if (config.provider === "offline") return { provider: "offline", model: undefined, problem: undefined };
   if (config.backendUrl !== undefined && config.backendTokenFile !== undefined) {
-    return { provider: "backend", model, problem: undefined };
+    return {
+      provider: "backend",
+      model,
+      problem: "SAND_BACKEND_URL can't be used by this version yet: unset it",
+    };
   }
-  if (config.provider !== undefined) return withModel(config.provider);
-  if (config.providerUrl !== undefined) return withModel("openai-compatible");
-  if (config.secrets.OPENROUTER_API_KEY !== undefined) return withModel("openrouter");
-  if (config.secrets.ANTHROPIC_API_KEY !== undefined) return withModel("anthropic");
-  if (config.secrets.OPENAI_API_KEY !== undefined) return withModel("openai");
+  if (config.provider === "offline") return { provider: "offline", model: undefined, problem: undefined };
+  if (config.provider !== undefined || config.providerUrl !== undefined) {
+    return withModel(config.provider ?? "openai-compatible");
+  }
+  if (secrets.OPENROUTER_API_KEY !== undefined) return withModel("openrouter");
+  if (secrets.OPENAI_API_KEY !== undefined) return withModel("openai");
+  if (secrets.ANTHROPIC_API_KEY !== undefined) {
+    return {
+      provider: "anthropic",
+      model,
+      problem: "this version doesn't speak the format of ANTHROPIC_API_KEY yet",
+    };
+  }
   return { provider: "offline", model: undefined, problem: undefined };
 }
 
