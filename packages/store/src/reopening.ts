@@ -2,7 +2,8 @@
  * Keeps one open file and opens it again after a fault.
  *
  * A fault closes the connection for good. The next use opens the file from disk and checks it before anything else
- * runs; while that fails, each use fails with its reason and the file stays closed.
+ * runs; while that fails, each use fails with its reason and the file stays closed. A check reads the whole file, so on
+ * a disk that stays broken it isn't repeated for each use: in between, uses fail at once.
  */
 import type { Logger } from "@sand/node-kit";
 import { BoxError } from "@sand/protocol";
@@ -17,11 +18,16 @@ export interface Reopening<Opened> {
   close(): void;
 }
 
+/** the least time from one opening after a fault to the next, in `ms` */
+export const reopenPauseMs = 1_000;
+
 export interface ReopeningDeps<Opened> {
   readonly open: () => Opened;
   readonly logger: Logger;
   /** the file's name in log lines */
   readonly file: string;
+  /** any clock that doesn't jump, in `ms` */
+  readonly monotonicMs?: () => number;
 }
 
 /** Opens at once, so a file that can't be used is refused where it is named. */
