@@ -37,7 +37,7 @@ interface Phrase {
   readonly toAction: (groups: Readonly<Record<string, string | undefined>>) => OfflineAction;
 }
 
-const path = String.raw`(?<path>\`[^\`]+\`|"[^"]+"|'[^']+'|[^\s,]+?)[.!?]?`;
+const path = String.raw`(?<path>\x60[^\x60]+\x60|"[^"]+"|'[^']+'|[^\s,]+?)[.!?]?`;
 const file = String.raw`(?:the\s+)?(?:file\s+)?`;
 
 /** In order: an earlier phrase wins, so the narrow ones come first. */
@@ -45,7 +45,7 @@ const phrases: readonly Phrase[] = [
   phrase(String.raw`(?:run|execute|exec|shell)\s*:\s*(?<command>.+)`, toRun),
   phrase(String.raw`\$\s+(?<command>.+)`, toRun),
   phrase(
-    String.raw`(?:run|execute)\s+(?:the\s+)?(?:shell\s+)?(?:command\s+)?\`(?<command>[^\`]+)\`[.!?]*`,
+    String.raw`(?:run|execute)\s+(?:the\s+)?(?:shell\s+)?(?:command\s+)?\x60(?<command>[^\x60]+)\x60[.!?]*`,
     toRun,
   ),
   phrase(String.raw`(?:run|execute)\s+(?:the\s+)?(?:shell\s+)?(?:command\s+)?(?<command>.+)`, toRun),

@@ -5,6 +5,7 @@
  * other's reasoning.
  */
 import type { JsonObject, JsonValue } from "@sand/protocol";
+import { makeSafeJson, makeSafeText } from "../safe-text.ts";
 import { objectOf, type ReasoningDelta } from "./read-chunk.ts";
 
 export interface ReasoningSource {
@@ -31,7 +32,13 @@ export function createReasoningCollector(baseUrl: string): ReasoningCollector {
     },
     part() {
       if (texts.length === 0 && details.length === 0) return undefined;
-      return { type: "reasoning", origin: baseUrl, field, text: texts.join("").toWellFormed(), details };
+      return {
+        type: "reasoning",
+        origin: baseUrl,
+        field,
+        text: makeSafeText(texts.join("")),
+        details: details.map(makeSafeJson),
+      };
     },
   };
 }

@@ -70,16 +70,13 @@ export function createStepAssembly(limits: StreamLimits, baseUrl: string): StepA
     refused ||= delta.refused;
     finish = delta.finish ?? finish;
     usage = delta.usage ?? usage;
-    return [
-      ...reasoningDelta(joinReasoning.push(delta.reasoning.text)),
-      ...textDelta(joinText.push(delta.text)),
-    ];
+    return textParts(joinReasoning.push(delta.reasoning.text), joinText.push(delta.text));
   }
 
   function end(): readonly ModelPart[] {
     const calls = assembler.calls();
     const verdict = decideFinish(finish, { refused, hasText, calls });
-    const rest = [...reasoningDelta(joinReasoning.flush()), ...textDelta(joinText.flush())];
+    const rest = textParts(joinReasoning.flush(), joinText.flush());
     if (verdict.kind === "failure") return [...rest, verdict.part];
     const kept = [reasoning.part(), ...unknown.parts].filter((part) => part !== undefined);
     return [
@@ -137,12 +134,11 @@ function createUnknownKeeper(): UnknownKeeper {
   };
 }
 
-function textDelta(text: string): readonly ModelPart[] {
-  return text === "" ? [] : [{ type: "text-delta", text }];
-}
-
-function reasoningDelta(text: string): readonly ModelPart[] {
-  return text === "" ? [] : [{ type: "reasoning-delta", text }];
+function textParts(reasoning: string, text: string): readonly ModelPart[] {
+  return [
+    ...(reasoning === "" ? [] : [{ type: "reasoning-delta" as const, text: reasoning }]),
+    ...(text === "" ? [] : [{ type: "text-delta" as const, text }]),
+  ];
 }
 
 function finishPart(finish: StepFinish, usage: UsageRecord): ModelPart {
