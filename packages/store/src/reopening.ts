@@ -37,16 +37,21 @@ export function createReopening<Opened extends { readonly database: StoreDatabas
   let opened: Opened | undefined = openChecked(deps, false);
   let closed = false;
 
+  const nowMs = deps.monotonicMs ?? (() => performance.now());
+  let reopenAtMs = nowMs();
+
+  function reopen(): Opened {
+    if (nowMs() < reopenAtMs) throw new BoxError("store/unavailable", "the store failed a moment ago");
+    reopenAtMs = nowMs() + reopenPauseMs;
+    const fresh = openChecked(deps, true);
+    deps.logger.warn({ event: "store.reopened", file: deps.file }, "a store is in use again after a fault");
+    return fresh;
+  }
+
   return {
     use() {
       if (closed) throw new BoxError("store/unavailable", "the store is closed");
-      if (opened === undefined) {
-        opened = openChecked(deps, true);
-        deps.logger.warn(
-          { event: "store.reopened", file: deps.file },
-          "a store is in use again after a fault",
-        );
-      }
+      opened ??= reopen();
       return opened;
     },
     fault(cause) {
