@@ -14,7 +14,17 @@ const tools = {
   sources: ["scripts/check-sources.mjs", []],
 };
 
-const rootManifest = `${JSON.stringify({ name: "planted", private: true, type: "module", devDependencies: { typescript: "6.0.3" } }, null, 2)}\n`;
+const rootManifest = `${JSON.stringify(
+  {
+    name: "planted",
+    private: true,
+    type: "module",
+    devDependencies: { eslint: "10.15.0", typescript: "6.0.3", "typescript-eslint": "8.74.0" },
+  },
+  null,
+  2,
+)}
+`;
 const workspace = "packages:\n  - packages/*\n";
 
 const clean = {
@@ -54,6 +64,7 @@ const breaches = {
       "src/defaults.ts": `${header}export function name(kind: "a" | "b"): string {\n  switch (kind) {\n    case "a":\n      return "a";\n    case "b":\n      return "b";\n    default:\n      return "c";\n  }\n}\n`,
       "src/params.ts": `${header}export function five(a: 1, b: 1, c: 1, d: 1, e: 1): number {\n  return a + b + c + d + e;\n}\n`,
       "src/long-function.ts": `${header}export function long(): void {\n${"  Math.random();\n".repeat(61)}}\n`,
+      "src/huge-factory.ts": `${header}export function create(): (() => void)[] {\n  const all: (() => void)[] = [];\n${"  all.push(() => {\n    Math.random();\n    Math.random();\n    Math.random();\n    Math.random();\n  });\n".repeat(30)}  return all;\n}\n`,
       "src/complex.ts": `${header}export function tangled(n: number): number {\n${Array.from({ length: 16 }, (_, i) => `  if (n === ${i}) return ${i};\n`).join("")}  return n;\n}\n`,
       "src/patched.test.ts": `import { vi } from "vitest";\nvi.${word("mo", "ck")}("./add.ts");\n`,
       "src/long-file.ts": `${header}${"export {};\n".repeat(300)}`,
@@ -105,7 +116,8 @@ const expected = {
     ["a switch that misses a member", /switches\.ts[\s\S]*?switch-exhaustiveness-check/],
     ["a default that hides members", /defaults\.ts[\s\S]*?switch-exhaustiveness-check/],
     ["too many parameters", /max-params/],
-    ["a long function", /max-lines-per-function/],
+    ["a long function", /long-function\.ts[\s\S]*?own-lines/],
+    ["a factory that holds too much", /huge-factory\.ts[\s\S]*?max-lines-per-function/],
     ["a tangled function", /complexity/],
     ["a patched module", /no-restricted-syntax/],
   ],

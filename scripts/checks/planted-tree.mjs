@@ -13,6 +13,7 @@ const configurations = [
   "biome.json",
   "eslint.config.mjs",
   "knip.json",
+  "scripts/checks/own-lines-rule.mjs",
   "tsconfig.base.json",
 ];
 const runMaxMs = 60_000;
@@ -20,6 +21,7 @@ const runMaxMs = 60_000;
 /** @param {Record<string, string>} files path → text */
 export function plantTree(files) {
   const root = mkdtempSync(join(tmpdir(), "sand-planted-"));
+  mkdirSync(join(root, "scripts", "checks"), { recursive: true });
   for (const name of configurations) copyFileSync(join(repositoryRoot, name), join(root, name));
   symlinkSync(join(repositoryRoot, "node_modules"), join(root, "node_modules"));
   const write = (path, text) => {
