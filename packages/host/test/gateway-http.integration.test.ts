@@ -2,7 +2,8 @@ import { request as httpRequest } from "node:http";
 import type { TranscriptEntry } from "@sand/protocol";
 import { builtCommands, plannedCommandNames } from "@sand/protocol";
 import { describe, expect, test } from "vitest";
-import { createGatewayWorld, startedAt, token } from "./gateway-world.ts";
+import { createGatewayWorld, token } from "./gateway-world.ts";
+import { startedAt } from "./memory-ports.ts";
 
 const bearer = `authorization: Bearer ${token}\r\n`;
 
@@ -36,7 +37,10 @@ describe("who may speak", () => {
       busyOnlyAwaitingApproval: false,
     };
     for (const authorization of ["", "Bearer wrong", `Bearer ${token}`]) {
-      expect(await outcome(await world.get("/health", { authorization }))).toEqual({ status: 200, body: expected });
+      expect(await outcome(await world.get("/health", { authorization }))).toEqual({
+        status: 200,
+        body: expected,
+      });
     }
   });
 
@@ -44,15 +48,30 @@ describe("who may speak", () => {
     await using world = await createGatewayWorld();
     const body = { error: "unauthorized", failureCode: "gateway/unauthorized" };
     for (const path of ["/events", "/avatars/a", "/local-exec/requests", "/nowhere", "/api/listAgents"]) {
-      expect(await outcome(await world.get(path, { authorization: "Bearer wrong" }))).toEqual({ status: 401, body });
+      expect(await outcome(await world.get(path, { authorization: "Bearer wrong" }))).toEqual({
+        status: 401,
+        body,
+      });
     }
-    expect(await outcome(await world.post("listAgents", {}, { authorization: "" }))).toEqual({ status: 401, body });
+    expect(await outcome(await world.post("listAgents", {}, { authorization: "" }))).toEqual({
+      status: 401,
+      body,
+    });
   });
 
   test("an origin is 403 with the contract's text on every route, health too", async () => {
     await using world = await createGatewayWorld();
-    for (const line of ["GET /health", "GET /events", "POST /api/listAgents", "GET /nowhere", "OPTIONS /api/x", "GET /%zz"]) {
-      const answer = await world.raw(`${line} HTTP/1.1\r\nhost: x\r\n${bearer}origin: https://page.example\r\n\r\n`);
+    for (const line of [
+      "GET /health",
+      "GET /events",
+      "POST /api/listAgents",
+      "GET /nowhere",
+      "OPTIONS /api/x",
+      "GET /%zz",
+    ]) {
+      const answer = await world.raw(
+        `${line} HTTP/1.1\r\nhost: x\r\n${bearer}origin: https://page.example\r\n\r\n`,
+      );
       expect(answer).toMatch(/^HTTP\/1\.1 403 /u);
       expect(answer).toContain('"error":"browser-origin gateway requests are not allowed"');
       expect(answer).not.toContain("access-control");
@@ -62,7 +81,9 @@ describe("who may speak", () => {
   test("without a token only loopback names are believed", async () => {
     await using world = await createGatewayWorld({ token: null });
     expect((await world.get("/api/x", { authorization: "" })).status).toBe(404);
-    const answer = await world.raw("POST /api/listAgents HTTP/1.1\r\nhost: page.example\r\ncontent-length: 0\r\n\r\n");
+    const answer = await world.raw(
+      "POST /api/listAgents HTTP/1.1\r\nhost: page.example\r\ncontent-length: 0\r\n\r\n",
+    );
     expect(answer).toMatch(/^HTTP\/1\.1 403 /u);
     expect(answer).toContain("untrusted gateway host");
   });
@@ -101,7 +122,15 @@ describe("answers", () => {
 
   test("an unknown path and a known path with another method are 404", async () => {
     await using world = await createGatewayWorld();
-    const lines = ["GET /", "GET /api/listAgents", "PUT /api/listAgents", "DELETE /events", "HEAD /events", "POST /health", "OPTIONS /api/x"];
+    const lines = [
+      "GET /",
+      "GET /api/listAgents",
+      "PUT /api/listAgents",
+      "DELETE /events",
+      "HEAD /events",
+      "POST /health",
+      "OPTIONS /api/x",
+    ];
     for (const line of lines) {
       const answer = await world.raw(`${line} HTTP/1.1\r\nhost: x\r\n${bearer}content-length: 0\r\n\r\n`);
       expect(answer, line).toMatch(/^HTTP\/1\.1 404 /u);
@@ -113,7 +142,8 @@ describe("answers", () => {
     const headers = { authorization: `Bearer ${token}`, "accept-encoding": "gzip" };
     const url = `${world.gateway.url}/api/listAgents`;
     expect((await rawPost(url, headers, "{}")).headers["content-encoding"]).toBeUndefined();
-    for (let index = 0; index < 5; index += 1) await world.post("createAgent", { name: `n${index}`, description: "d" });
+    for (let index = 0; index < 5; index += 1)
+      await world.post("createAgent", { name: `n${index}`, description: "d" });
     const packed = await rawPost(url, headers, "{}");
     const plain = await rawPost(url, { authorization: headers.authorization }, "{}");
     expect(packed.headers).toMatchObject({ "content-encoding": "gzip", vary: "Accept-Encoding" });
@@ -132,7 +162,9 @@ describe("answers", () => {
     const response = await world.post("getHostStatus", {}, { "x-sand-request-id": "bug-1" });
     const body = { error: "internal error", failureCode: "gateway/internal" };
     expect(await outcome(response)).toEqual({ status: 500, body });
-    expect(world.logLines.some((line) => line.includes("bug-1") && line.includes("planted secret detail"))).toBe(true);
+    expect(
+      world.logLines.some((line) => line.includes("bug-1") && line.includes("planted secret detail")),
+    ).toBe(true);
   });
 
   test("neither the token nor a prompt is ever logged", async () => {
@@ -172,7 +204,13 @@ describe("bodies", () => {
 
   test("no body and an empty body count as an empty object, whatever the content type says", async () => {
     await using world = await createGatewayWorld();
-    for (const type of ["application/json", "text/plain", "application/octet-stream", "nonsense", "multipart/form-data"]) {
+    for (const type of [
+      "application/json",
+      "text/plain",
+      "application/octet-stream",
+      "nonsense",
+      "multipart/form-data",
+    ]) {
       expect((await world.post("countAgents", undefined, { "content-type": type })).status).toBe(200);
       expect((await world.post("countAgents", "", { "content-type": type })).status).toBe(200);
       expect((await world.post("countAgents", "{}", { "content-type": type })).status).toBe(200);
@@ -195,8 +233,14 @@ describe("bodies", () => {
     ["no HTTP at all", "hello\r\n\r\n"],
     ["a broken header", `GET /health HTTP/1.1\r\nhost: x\r\nbad header\r\n\r\n`],
     ["two lengths", `POST /api/x HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n`],
-    ["a length and chunks", `POST /api/x HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n`],
-    ["a broken chunk", `POST /api/countAgents HTTP/1.1\r\nhost: x\r\n${bearer}transfer-encoding: chunked\r\n\r\nzz\r\n`],
+    [
+      "a length and chunks",
+      `POST /api/x HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n`,
+    ],
+    [
+      "a broken chunk",
+      `POST /api/countAgents HTTP/1.1\r\nhost: x\r\n${bearer}transfer-encoding: chunked\r\n\r\nzz\r\n`,
+    ],
     ["a broken address", `GET /%zz HTTP/1.1\r\nhost: x\r\n${bearer}\r\n`],
   ])("%s is 400 with a body of ours", async (_what, text) => {
     await using world = await createGatewayWorld();
@@ -209,7 +253,9 @@ describe("bodies", () => {
 
   test("headers that are too large are 431", async () => {
     await using world = await createGatewayWorld();
-    expect(await world.raw(`GET /health HTTP/1.1\r\nhost: x\r\nx: ${"y".repeat(40_000)}\r\n\r\n`)).toMatch(/^HTTP\/1\.1 431 /u);
+    expect(await world.raw(`GET /health HTTP/1.1\r\nhost: x\r\nx: ${"y".repeat(40_000)}\r\n\r\n`)).toMatch(
+      /^HTTP\/1\.1 431 /u,
+    );
   });
 
   test("a client that leaves in the middle of its body disturbs nobody", async () => {
@@ -245,15 +291,22 @@ describe("commands", () => {
 
   test("updateAgent answers the row, or null for an agent that is not there", async () => {
     await using world = await createGatewayWorld();
-    const { agent } = (await (await world.post("createAgent", { name: "n", description: "d" })).json()) as { agent: { id: string } };
+    const { agent } = (await (await world.post("createAgent", { name: "n", description: "d" })).json()) as {
+      agent: { id: string };
+    };
     const profile = { name: "m", description: "e" };
-    expect(await (await world.post("updateAgent", { id: agent.id, profile })).json()).toMatchObject({ id: agent.id, name: "m" });
+    expect(await (await world.post("updateAgent", { id: agent.id, profile })).json()).toMatchObject({
+      id: agent.id,
+      name: "m",
+    });
     expect(await (await world.post("updateAgent", { id: "gone", profile })).json()).toBeNull();
   });
 
   test("deleteAgent and deleteAgents answer the transcript of the agent that is active now", async () => {
     await using world = await createGatewayWorld();
-    const { agent } = (await (await world.post("createAgent", { name: "n", description: "d" })).json()) as { agent: { id: string } };
+    const { agent } = (await (await world.post("createAgent", { name: "n", description: "d" })).json()) as {
+      agent: { id: string };
+    };
     expect(await (await world.post("deleteAgent", { id: agent.id })).json()).toEqual({ transcript: [] });
     expect(await (await world.post("deleteAgents", { ids: [agent.id] })).json()).toEqual({ transcript: [] });
     expect(await (await world.post("listAgents")).json()).toEqual([]);
@@ -276,7 +329,13 @@ describe("commands", () => {
 
   test("an agent that is not there is 404 for what reads it", async () => {
     await using world = await createGatewayWorld();
-    for (const name of ["getAgentTranscriptTail", "openAgentTail", "getSubagents", "getAsyncTasks", "interruptAgentRun"]) {
+    for (const name of [
+      "getAgentTranscriptTail",
+      "openAgentTail",
+      "getSubagents",
+      "getAsyncTasks",
+      "interruptAgentRun",
+    ]) {
       expect(await outcome(await world.post(name, { id: "gone" }))).toMatchObject({
         status: 404,
         body: { failureCode: "gateway/agent-not-found" },
@@ -290,12 +349,16 @@ describe("commands", () => {
     const made = await (await world.post("createAgent", { name: "n", description: "d" }, slim)).json();
     expect(made).toMatchObject({ agent: { avatarDataUrl: null } });
     expect(await (await world.post("listAgents", {}, slim)).json()).toMatchObject([{ avatarDataUrl: null }]);
-    expect(await (await world.post("listAgents", {})).json()).toMatchObject([{ avatarDataUrl: "data:image/png;base64,AAAA" }]);
+    expect(await (await world.post("listAgents", {})).json()).toMatchObject([
+      { avatarDataUrl: "data:image/png;base64,AAAA" },
+    ]);
   });
 
   test("a transcript is paged backwards, and the last page has no cursor", async () => {
     await using world = await createGatewayWorld();
-    const { agent } = (await (await world.post("createAgent", { name: "n", description: "d" })).json()) as { agent: { id: string } };
+    const { agent } = (await (await world.post("createAgent", { name: "n", description: "d" })).json()) as {
+      agent: { id: string };
+    };
     for (let index = 1; index <= 5; index += 1) world.entries.push(entry(`e${index}`));
     const page = async (body: object) => {
       const read = (await (await world.post("getAgentTranscriptTail", { id: agent.id, ...body })).json()) as {
@@ -314,7 +377,9 @@ describe("commands", () => {
   test("openAgentTail makes the agent active", async () => {
     await using world = await createGatewayWorld();
     await world.post("createAgent", { name: "n", description: "d" });
-    const { agent } = (await (await world.post("createAgent", { name: "m", description: "d" })).json()) as { agent: { id: string } };
+    const { agent } = (await (await world.post("createAgent", { name: "m", description: "d" })).json()) as {
+      agent: { id: string };
+    };
     expect(await (await world.post("openAgentTail", { id: agent.id })).json()).toEqual({ entries: [] });
     expect(await (await world.get("/health")).json()).toMatchObject({ activeAgentId: agent.id });
   });
@@ -332,7 +397,9 @@ describe("prompts", () => {
     const prompt = { prompt: "do it", clientNonce: "n1", enterEpochMs: 1 };
     const accepted = { status: 200, body: { accepted: true } };
     expect(await outcome(await world.post("sendPrompt", prompt))).toEqual(accepted);
-    expect(await outcome(await world.post("sendPrompt", { ...prompt, enterEpochMs: 2, source: "mobile" }))).toEqual(accepted);
+    expect(
+      await outcome(await world.post("sendPrompt", { ...prompt, enterEpochMs: 2, source: "mobile" })),
+    ).toEqual(accepted);
     expect(await outcome(await world.post("sendPrompt", { ...prompt, prompt: "other" }))).toMatchObject({
       status: 409,
       body: { failureCode: "gateway/nonce-conflict" },
@@ -349,7 +416,7 @@ describe("prompts", () => {
 
   test("the text is unchanged, whatever is in it", async () => {
     await using world = await worldWithAgent();
-    const prompt = "  zwei\r\nZeilen \u2028 \u{1f600} {\"a\":1} ";
+    const prompt = '  zwei\r\nZeilen \u2028 \u{1f600} {"a":1} ';
     await world.post("sendPrompt", { prompt, clientNonce: "n" });
     expect(world.prompts.get("n")?.text).toBe(prompt);
   });
@@ -363,7 +430,10 @@ describe("prompts", () => {
   test("a prompt with attachments is refused whole, and a prompt that no frame can carry as well", async () => {
     await using world = await worldWithAgent();
     const attached = await world.post("sendPrompt", { prompt: "see", attachmentPaths: ["a.txt"] });
-    expect(await outcome(attached)).toMatchObject({ status: 501, body: { failureCode: "gateway/not-implemented" } });
+    expect(await outcome(attached)).toMatchObject({
+      status: 501,
+      body: { failureCode: "gateway/not-implemented" },
+    });
     expect((await world.post("sendPrompt", { prompt: "\u0001".repeat(100_000) })).status).toBe(413);
     expect(world.prompts.size).toBe(0);
   });
@@ -376,7 +446,9 @@ describe("prompts", () => {
       outcome: "found",
       record: { clientNonce: "n1", status: "accepted", accountSlot: "host" },
     });
-    expect(await (await world.post("promptAcceptanceStatus", { ...query, clientNonce: "n2" })).json()).toEqual({
+    expect(
+      await (await world.post("promptAcceptanceStatus", { ...query, clientNonce: "n2" })).json(),
+    ).toEqual({
       outcome: "not-found",
     });
     expect((await world.post("promptAcceptanceStatus", { ...query, accountSlot: "other" })).status).toBe(400);

@@ -32,7 +32,11 @@ test("a slim stream gets summaries without pictures, and nothing else changes", 
 });
 
 test("an event that is too large for a frame becomes a reset for who resumes, and nothing for a strict client", () => {
-  const event = encodeEvent({ seq: 3, channel: "transcript", payload: { text: "x".repeat(limits.eventFrameMaxBytes) } });
+  const event = encodeEvent({
+    seq: 3,
+    channel: "transcript",
+    payload: { text: "x".repeat(limits.eventFrameMaxBytes) },
+  });
   expect(event.frame(strict)).toBeUndefined();
   expect(event.frame(resuming)?.plain.toString()).toBe(
     'id: 3\ndata: {"channel":"reset","payload":{"reason":"too-large","lastSeq":3}}\n\n',

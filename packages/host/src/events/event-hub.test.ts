@@ -49,7 +49,8 @@ test("a fresh ring holds everything since the start of the host", () => {
 
 test("the ring is bounded by bytes too", () => {
   const hub = createEventHub({ lastSeq: 0, ringMaxBytes: 1_000 });
-  for (let seq = 1; seq <= 5_000; seq += 1) hub.publish([{ seq, channel: "c", payload: { text: "x".repeat(300) } }]);
+  for (let seq = 1; seq <= 5_000; seq += 1)
+    hub.publish([{ seq, channel: "c", payload: { text: "x".repeat(300) } }]);
   expect(hub.recentSince(4_998, 9)?.map((event) => event.seq)).toEqual([4_999, 5_000]);
   expect(hub.recentSince(4_990, 9)).toBeUndefined();
 });

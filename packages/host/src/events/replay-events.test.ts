@@ -36,7 +36,11 @@ function sourceOf(log: readonly CommittedEvent[], floor = 0): ReplaySource {
 }
 
 /** Replays, then goes on live as the streams do: nothing at or below the cursor is sent again. */
-async function follow(log: CommittedEvent[], since: number, publishWhile: (step: number) => CommittedEvent[]) {
+async function follow(
+  log: CommittedEvent[],
+  since: number,
+  publishWhile: (step: number) => CommittedEvent[],
+) {
   const hub = createEventHub({ lastSeq: log.at(-1)?.seq ?? 0, ringMaxEvents: 2 });
   let step = 0;
   const publishSome = () => {
@@ -60,7 +64,11 @@ async function follow(log: CommittedEvent[], since: number, publishWhile: (step:
       return page;
     },
   };
-  await replayEvents({ hub, replay, wants: () => true, goLive: (at) => (cursor = at) }, recorded.client, since);
+  await replayEvents(
+    { hub, replay, wants: () => true, goLive: (at) => (cursor = at) },
+    recorded.client,
+    since,
+  );
   publishSome();
   return recorded;
 }
@@ -69,7 +77,10 @@ test("from every cursor, whatever is published meanwhile arrives once and in ord
   for (let since = 0; since <= 12; since += 1) {
     const log = [1, 2, 3, 5, 8, 12].map(event);
     let next = 12;
-    const fresh = (step: number) => (step < 7 ? [event((next += 1 + (step % 3)))] : []);
+    const fresh = (step: number) => {
+      next += 1 + (step % 3);
+      return step < 7 ? [event(next)] : [];
+    };
     const { seqs } = await follow(log, since, fresh);
     expect(seqs).toEqual(log.map((row) => row.seq).filter((seq) => seq > since));
   }
@@ -98,7 +109,9 @@ test("a cursor that is too old gets a reset and goes on from now", async () => {
   const replay = sourceOf([event(50)], 20);
   await replayEvents({ hub, replay, wants: () => true, goLive: (at) => (cursor = at) }, client, 19);
   expect({ seqs, cursor }).toEqual({ seqs: [], cursor: 50 });
-  expect(lines).toEqual(['id: 50\ndata: {"channel":"reset","payload":{"reason":"too-old","lastSeq":50}}\n\n']);
+  expect(lines).toEqual([
+    'id: 50\ndata: {"channel":"reset","payload":{"reason":"too-old","lastSeq":50}}\n\n',
+  ]);
 });
 
 test("a cursor from another host's future gets a reset", async () => {
@@ -112,7 +125,11 @@ test("events of deleted agents are passed over without an endless search", async
   const hub = createEventHub({ lastSeq: 50 });
   const { client, seqs } = recordingClient();
   let cursor = -1;
-  await replayEvents({ hub, replay: sourceOf([event(7)]), wants: () => true, goLive: (at) => (cursor = at) }, client, 3);
+  await replayEvents(
+    { hub, replay: sourceOf([event(7)]), wants: () => true, goLive: (at) => (cursor = at) },
+    client,
+    3,
+  );
   expect({ seqs, cursor }).toEqual({ seqs: [7], cursor: 50 });
 });
 

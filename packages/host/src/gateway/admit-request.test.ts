@@ -27,7 +27,11 @@ test.each<[string, Partial<RequestFacts>, string]>([
   ["health without a bearer", { path: "/health", method: "GET", authorization: undefined }, "admitted"],
   ["health with a wrong bearer", { path: "/health", method: "GET", authorization: "Bearer x" }, "admitted"],
   ["health with an origin", { path: "/health", method: "GET", origin: "http://x" }, "gateway/browser-origin"],
-  ["a path that only looks like health", { path: "/health/x", method: "GET", authorization: undefined }, "gateway/unauthorized"],
+  [
+    "a path that only looks like health",
+    { path: "/health/x", method: "GET", authorization: undefined },
+    "gateway/unauthorized",
+  ],
   ["a foreign host and the right bearer", { host: "box.example" }, "admitted"],
 ])("with a token, %s is %s", (_what, facts, expected) => {
   expect(codeOf(facts)).toBe(expected);

@@ -15,7 +15,9 @@ function refusalOf(name: BuiltCommandName, body: unknown): { code: string; messa
 }
 
 test("fields that the schema does not know are ignored", () => {
-  expect(parseRequest("sendPrompt", { prompt: "x", metadata: { a: 1 }, source: "desktop" })).toEqual({ prompt: "x" });
+  expect(parseRequest("sendPrompt", { prompt: "x", metadata: { a: 1 }, source: "desktop" })).toEqual({
+    prompt: "x",
+  });
 });
 
 test.each<[BuiltCommandName, unknown, string]>([
@@ -56,7 +58,9 @@ test.each<[BuiltCommandName, unknown, string]>([
 });
 
 test("null for an optional field counts as absent", () => {
-  expect(parseRequest("sendPrompt", { prompt: "x", agentId: null, clientNonce: null, attachmentPaths: null })).toEqual({
+  expect(
+    parseRequest("sendPrompt", { prompt: "x", agentId: null, clientNonce: null, attachmentPaths: null }),
+  ).toEqual({
     prompt: "x",
   });
 });
@@ -71,7 +75,10 @@ test.each([[null], [[]], ["x"], [7], [true]])("a body that is not an object is r
 });
 
 test("a prototype in the body reaches nobody", () => {
-  const request = parseRequest("sendPrompt", JSON.parse('{"prompt":"x","__proto__":{"agentId":"evil"},"constructor":1}'));
+  const request = parseRequest(
+    "sendPrompt",
+    JSON.parse('{"prompt":"x","__proto__":{"agentId":"evil"},"constructor":1}'),
+  );
   expect(Object.keys(request)).toEqual(["prompt"]);
   expect(request.agentId).toBeUndefined();
 });
