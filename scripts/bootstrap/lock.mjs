@@ -14,11 +14,10 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { Failure, say } from "./failure.mjs";
 import { toolchain } from "./pins.mjs";
 
-const path = join(toolchain, "bootstrap.lock");
 const refreshMs = 2_000;
 /** several missed refreshes: a loaded machine may skip one or two */
 const staleMs = 30_000;
@@ -26,48 +25,48 @@ const waitMaxMs = 20 * 60_000;
 const pollMs = 500;
 
 /** @template T @param {() => Promise<T>} work @returns {Promise<T>} */
-export async function withLock(work) {
-  mkdirSync(toolchain, { recursive: true });
+export async function withLock(work, path = join(toolchain, "bootstrap.lock")) {
+  mkdirSync(dirname(path), { recursive: true });
   const mine = `${process.pid}-${Date.now()}-${Math.random().toString(36).slice(2)}`;
-  await acquire(mine);
-  const timer = setInterval(refresh, refreshMs);
+  await acquire(path, mine);
+  const timer = setInterval(() => refresh(path), refreshMs);
   try {
     return await work();
   } finally {
     clearInterval(timer);
-    release(mine);
+    release(path, mine);
   }
 }
 
-async function acquire(mine) {
+async function acquire(path, mine) {
   const giveUpAt = Date.now() + waitMaxMs;
   let told = false;
-  while (!tryTake(mine)) {
+  while (!tryTake(path, mine)) {
     if (!told) say("another one prepares this clone; waiting for it");
     told = true;
     if (Date.now() > giveUpAt) {
       throw new Failure("the other preparation doesn't end", `if none is running, remove ${path}`);
     }
-    removeIfStale(mine);
+    removeIfStale(path, mine);
     await new Promise((resolve) => setTimeout(resolve, pollMs));
   }
 }
 
-function tryTake(mine) {
+function tryTake(path, mine) {
   try {
     writeFileSync(path, mine, { flag: "wx" });
     return true;
   } catch (error) {
     if (error.code === "EEXIST") return false;
     throw new Failure(
-      `${toolchain} can't be written (${error.code})`,
+      `${dirname(path)} can't be written (${error.code})`,
       "make the clone writable for this user",
     );
   }
 }
 
 /** Moved aside first and looked at there: a lock that was renewed in between is put back, not lost. */
-function removeIfStale(mine) {
+function removeIfStale(path, mine) {
   const aside = `${path}.${mine}`;
   try {
     if (Date.now() - statSync(path).mtimeMs < staleMs) return;
@@ -79,7 +78,7 @@ function removeIfStale(mine) {
   }
 }
 
-function refresh() {
+function refresh(path) {
   const now = new Date();
   try {
     utimesSync(path, now, now);
@@ -88,7 +87,7 @@ function refresh() {
   }
 }
 
-function release(mine) {
+function release(path, mine) {
   try {
     if (readFileSync(path, "utf8") === mine) unlinkSync(path);
   } catch (error) {
