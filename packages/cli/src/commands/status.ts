@@ -1,10 +1,11 @@
 /** `sand status`: whether a host answers, what it is doing, and where its things are. */
 
 import { fieldsOf } from "../chat/feed-event.ts";
-import type { Command, CommandContext } from "../command.ts";
+import type { Command, CommandContext, CommandInput } from "../command.ts";
 import { CommandFailure } from "../command-failure.ts";
 import type { ExitName } from "../exit-codes.ts";
 import { type AgentRow, listAgentRows } from "../gateway/agent-rows.ts";
+import type { GatewayLocation } from "../gateway/find-gateway.ts";
 import { createGatewayAccess } from "../gateway/gateway-access.ts";
 import { askDaemon } from "../local-host/exec-daemon.ts";
 import { oneLine } from "../plain-text.ts";
@@ -12,14 +13,16 @@ import { oneLine } from "../plain-text.ts";
 export const statusCommand: Command = {
   name: "status",
   summary: "show whether a host runs and what it is doing",
-  usage: "status",
-  options: {},
-  examples: ["sand status", "sand status --json | jq .busy"],
+  usage: "status [--env]",
+  options: {
+    env: { type: "boolean", about: "print the gateway's URL and token for a shell; the token is a secret" },
+  },
+  examples: ["sand status", "sand status --json | jq .busy", 'eval "$(sand status --env)"'],
   words: [0, 0],
   run: status,
 };
 
-async function status(context: CommandContext): Promise<ExitName> {
+async function status(context: CommandContext, input: CommandInput): Promise<ExitName> {
   const { terminal, dataRoot } = context;
   const client = createGatewayAccess(context).client();
   const health = await client.health();
@@ -28,6 +31,7 @@ async function status(context: CommandContext): Promise<ExitName> {
       hint: "start one: sand up",
     });
   }
+  if (input.flag("env")) return printEnvironment(context, client.location);
   const agents = await listAgentRows(client);
   const about = fieldsOf(await client.call("getHostStatus", {}));
   const local = client.location.source === "environment" ? undefined : await askDaemon(dataRoot);
@@ -56,6 +60,19 @@ async function status(context: CommandContext): Promise<ExitName> {
   if (client.location.source !== "environment") row("data", dataRoot);
   row("daemon", describeDaemon(report.daemon));
   row("agents", describeAgents(agents, terminal.columns));
+  return "ok";
+}
+
+/** For `eval`: the one place where a token is printed, and only because it was asked for. */
+function printEnvironment({ terminal }: CommandContext, location: GatewayLocation): ExitName {
+  const variables = {
+    SAND_HOST_GATEWAY_URL: location.url,
+    ...(location.token === undefined ? {} : { SAND_HOST_GATEWAY_TOKEN: location.token }),
+  };
+  terminal.result(variables);
+  for (const [name, value] of Object.entries(variables)) {
+    terminal.line(`export ${name}='${value.replaceAll("'", "'\\''")}'`);
+  }
   return "ok";
 }
 
