@@ -21,6 +21,7 @@ function project(name: string, include: string[], timeoutMs: number) {
 
 export default defineConfig({
   test: {
+    globalSetup: ["scripts/checks/leak-guard.mjs"],
     pool: "forks",
     maxWorkers: 2,
     passWithNoTests: true,

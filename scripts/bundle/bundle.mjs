@@ -7,7 +7,7 @@
  */
 import { existsSync } from "node:fs";
 import { chmod, mkdir, rename, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { build } from "esbuild";
 import { carriedModules } from "./carried-modules.mjs";
 import { embeddedNatives } from "./embedded-natives.mjs";
@@ -54,7 +54,7 @@ export async function bundle(plan) {
     },
     plugins: [embeddedNatives(plan.root), carriedModules()],
   });
-  const target = join(plan.root, plan.outfile);
+  const target = resolve(plan.root, plan.outfile);
   const text = result.outputFiles[0].contents;
   await writeWhole(target, text, plan.executable ? 0o755 : 0o644);
   await writeWhole(`${target}.licences.txt`, await licenceTexts(plan.root, result.metafile), 0o644);
