@@ -42,6 +42,7 @@ export function createModel(config: ModelConfig, deps: ModelDeps): ModelPort {
 
 function createLazyModel(config: OpenAiCompatibleConfig, { clock }: ModelDeps): ModelPort {
   const settings = {
+    provider: config.provider,
     baseUrl: parseBaseUrl(config.baseUrl),
     apiKey: config.apiKey,
     model: config.model,

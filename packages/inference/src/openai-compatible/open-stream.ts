@@ -10,13 +10,13 @@ import type { ModelRequest } from "@sand/agent-core";
 import { toPrompt, toTools } from "./to-prompt.ts";
 
 export interface StreamSource {
+  /** the name under which reasoning is bound to this kind of provider */
+  readonly provider: string;
   readonly baseUrl: string;
   readonly apiKey: string | null;
   readonly model: string;
   readonly includeUsage: boolean;
 }
-
-export const providerName = "openai-compatible";
 
 /** A successful answer that isn't a stream: most often the base URL is that of a web page or lacks its version. */
 export class NotAStreamError extends Error {
@@ -36,7 +36,7 @@ export async function openStream(
 ): Promise<ReadableStream<LanguageModelV4StreamPart>> {
   const { maxOutputTokens, temperature } = request.parameters;
   const provider = createOpenAICompatible({
-    name: providerName,
+    name: source.provider,
     baseURL: source.baseUrl,
     includeUsage: source.includeUsage,
     fetch: fetchEventStream,
@@ -44,7 +44,7 @@ export async function openStream(
     ...(isOpenAi(source.baseUrl) ? { transformRequestBody: renameMaxTokens } : {}),
   });
   const { stream } = await provider.chatModel(source.model).doStream({
-    prompt: toPrompt(request.messages, { ...source, provider: providerName }),
+    prompt: toPrompt(request.messages, source),
     tools: toTools(request.tools),
     includeRawChunks: true,
     abortSignal: signal,
