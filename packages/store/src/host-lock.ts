@@ -13,6 +13,7 @@ import { prepareSqlite } from "./load-sqlite.ts";
 import { refuseNetworkFileSystem } from "./refuse-network-file-system.ts";
 import { type Connection, isLockedByOther, openForLocking } from "./sqlite.ts";
 
+/** To be kept while the host runs: a lock that nothing refers to is collected, and given up with that. */
 export interface HostLock extends Disposable {
   /** whether an earlier host left its text behind */
   readonly outcome: "created" | "reclaimed";

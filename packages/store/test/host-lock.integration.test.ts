@@ -1,0 +1,83 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { acquireHostLock } from "../src/index.ts";
+import { createStoreRig, type StoreRig } from "./store-rig.ts";
+
+let rig: StoreRig;
+let textPath: string;
+
+beforeEach(() => {
+  rig = createStoreRig();
+  textPath = join(rig.root, "host.lock");
+});
+
+afterEach(async () => {
+  await rig[Symbol.asyncDispose]();
+});
+
+const holderScript = fileURLToPath(new URL("./hold-lock.ts", import.meta.url));
+
+async function startHolder() {
+  const holder = spawn(process.execPath, [holderScript, rig.root], { stdio: ["ignore", "pipe", "inherit"] });
+  await once(holder.stdout, "data");
+  return holder;
+}
+
+test("the lock is taken, told to clients by pid, and given up", () => {
+  const lock = acquireHostLock({ root: rig.root, pid: 42 });
+  expect(lock.outcome).toBe("created");
+  expect(readFileSync(textPath, "utf8").trim()).toBe("42");
+  lock.release();
+  lock.release();
+  expect(existsSync(textPath)).toBe(false);
+  acquireHostLock({ root: rig.root, pid: 43 }).release();
+});
+
+test("a second host is refused with the holder's pid, and the holder keeps its lock", async () => {
+  const holder = await startHolder();
+  try {
+    for (let attempt = 0; attempt < 2; attempt += 1) {
+      expect(() => acquireHostLock({ root: rig.root, pid: process.pid })).toThrow(
+        expect.objectContaining({ code: "host/locked", details: { pid: holder.pid } }),
+      );
+    }
+    expect(readFileSync(textPath, "utf8").trim()).toBe(String(holder.pid));
+  } finally {
+    holder.kill("SIGKILL");
+    await once(holder, "exit");
+  }
+});
+
+test("a holder that was killed holds nothing, though its text is left", async () => {
+  const holder = await startHolder();
+  holder.kill("SIGKILL");
+  await once(holder, "exit");
+  expect(existsSync(textPath)).toBe(true);
+  const lock = acquireHostLock({ root: rig.root, pid: process.pid });
+  expect(lock.outcome).toBe("reclaimed");
+  expect(readFileSync(textPath, "utf8").trim()).toBe(String(process.pid));
+  lock.release();
+});
+
+test.each([
+  ["our own pid", String(process.pid)],
+  ["a live process that holds no lock", "1"],
+  ["no number", "not a pid"],
+  ["nothing", ""],
+])("a text with %s and no lock behind it is stale", (_case, text) => {
+  writeFileSync(textPath, text);
+  const lock = acquireHostLock({ root: rig.root, pid: process.pid });
+  expect(lock.outcome).toBe("reclaimed");
+  lock.release();
+});
+
+test("a second lock in the same process is refused too", () => {
+  using _lock = acquireHostLock({ root: rig.root, pid: process.pid });
+  expect(() => acquireHostLock({ root: rig.root, pid: process.pid })).toThrow(
+    expect.objectContaining({ code: "host/locked" }),
+  );
+});
