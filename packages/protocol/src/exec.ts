@@ -35,7 +35,6 @@ export type {
 } from "./gen/exec/v1/files_pb.js";
 export {
   FileInfoSchema,
-  FileType,
   Files,
   FilesGlobRequestSchema,
   FilesGlobResponseSchema,
@@ -49,15 +48,16 @@ export {
   FilesStatResponseSchema,
   FilesWriteRequestSchema,
   FilesWriteResponseSchema,
+  FileType,
   GrepLineSchema,
 } from "./gen/exec/v1/files_pb.js";
 export type {
   Argv,
   AttachRequest,
   AttachResponse,
+  Closed,
   CloseStdinRequest,
   CloseStdinResponse,
-  Closed,
   Cursor,
   Event,
   Execution,
@@ -75,9 +75,9 @@ export type {
   SandboxRequest,
   SignalRequest,
   SignalResponse,
+  Started,
   StartRequest,
   StartResponse,
-  Started,
   Unknown,
   WaitRequest,
   WaitResponse,
@@ -88,9 +88,9 @@ export {
   ArgvSchema,
   AttachRequestSchema,
   AttachResponseSchema,
+  ClosedSchema,
   CloseStdinRequestSchema,
   CloseStdinResponseSchema,
-  ClosedSchema,
   CursorSchema,
   EventSchema,
   ExecutionSchema,
@@ -111,9 +111,9 @@ export {
   SignalRequestSchema,
   SignalResponseSchema,
   SignalScope,
+  StartedSchema,
   StartRequestSchema,
   StartResponseSchema,
-  StartedSchema,
   StdinState,
   Stream,
   UnknownSchema,
@@ -122,3 +122,5 @@ export {
   WriteRequestSchema,
   WriteResponseSchema,
 } from "./gen/exec/v1/processes_pb.js";
+export type { ExecDiscovery } from "./exec-discovery.ts";
+export { execDiscoveryFile, parseExecDiscovery } from "./exec-discovery.ts";

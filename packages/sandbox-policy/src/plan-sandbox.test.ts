@@ -4,7 +4,7 @@ import { planSandbox, type SandboxPolicy } from "./plan-sandbox.ts";
 const policy: SandboxPolicy = {
   workspaceRoot: "/home/box/data/workspace",
   temporaryRoot: "/home/box/data/tmp",
-  writableRoots: [],
+  writableRoots: [], readOnlyRoots: [],
   masked: [{ path: "/home/box/data", kind: "folder" }],
 };
 const run = { cwd: "/home/box/data/workspace", argv: ["/bin/true"], infoFd: 3 };

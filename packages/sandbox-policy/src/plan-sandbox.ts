@@ -25,14 +25,16 @@ export interface SandboxPolicy {
   /** the folder that commands see as `/tmp`: kept from run to run, apart from the machine's own */
   readonly temporaryRoot: string;
   readonly writableRoots: readonly string[];
+  /** shown although they lie where nothing is shown, in `/tmp` for instance */
+  readonly readOnlyRoots: readonly string[];
   readonly masked: readonly MaskedPath[];
 }
 
 export interface SandboxRun {
   readonly cwd: string;
   readonly argv: readonly string[];
-  /** the descriptor on which bubblewrap tells the pid of the namespace's first process */
-  readonly infoFd: number;
+  /** the open descriptor on which bubblewrap tells the pid of the namespace's first process; null: nobody asks */
+  readonly infoFd: number | null;
 }
 
 interface Mount {
@@ -62,7 +64,8 @@ export function planSandbox(policy: SandboxPolicy, run: SandboxRun): readonly st
     ...["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"],
     ...["--bind", policy.temporaryRoot, temporaryPath],
     ...planMounts(policy).flatMap((mount) => mount.args),
-    ...["--info-fd", String(run.infoFd), "--chdir", run.cwd, "--", ...run.argv],
+    ...(run.infoFd === null ? [] : ["--info-fd", String(run.infoFd)]),
+    ...["--chdir", run.cwd, "--", ...run.argv],
   ];
 }
 
@@ -70,12 +73,13 @@ function planMounts(policy: SandboxPolicy): readonly Mount[] {
   const roots = new Set([policy.workspaceRoot, ...policy.writableRoots]);
   roots.delete(temporaryPath);
   for (const root of roots) refuseOpening(policy, root);
+  const readable = policy.readOnlyRoots.map((path): Mount => ({ path, args: ["--ro-bind", path, path] }));
   const writable = [...roots].map((path): Mount => ({ path, args: ["--bind", path, path] }));
   const masks = policy.masked
     .filter((mask) => isVisible(mask.path, roots))
     .map((mask): Mount => ({ path: mask.path, args: maskArgs(mask) }));
   // A mask comes after a root at the same path.
-  return [...writable, ...masks].sort((a, b) => compareByDepth(a.path, b.path));
+  return [...readable, ...writable, ...masks].sort((a, b) => compareByDepth(a.path, b.path));
 }
 
 function refuseOpening(policy: SandboxPolicy, root: string): void {

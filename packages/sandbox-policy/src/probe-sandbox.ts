@@ -41,8 +41,8 @@ async function runCanary(program: string, scratch: string): Promise<SandboxProbe
   await mkdir(temporary);
   await writeFile(join(masked, "secret"), "x");
   const args = planSandbox(
-    { workspaceRoot: workspace, temporaryRoot: temporary, writableRoots: [], masked: [{ path: masked, kind: "folder" }] },
-    { cwd: workspace, argv: ["/bin/sh", "-c", canaryScript], infoFd: 2 },
+    { workspaceRoot: workspace, temporaryRoot: temporary, writableRoots: [], readOnlyRoots: [], masked: [{ path: masked, kind: "folder" }] },
+    { cwd: workspace, argv: ["/bin/sh", "-c", canaryScript], infoFd: null },
   );
   return await new Promise((resolve) => {
     execFile(program, [...args], { timeout: canaryMaxMs, env: {} }, (error, stdout, stderr) => {

@@ -22,10 +22,10 @@ async function enclosed(script: string): Promise<string> {
     {
       workspaceRoot: join(folder, "workspace"),
       temporaryRoot: join(folder, "tmp"),
-      writableRoots: [],
+      writableRoots: [], readOnlyRoots: [],
       masked: resolveMasked([join(folder, "workspace/data"), join(folder, "workspace/key"), join(folder, "nowhere")]),
     },
-    { cwd: join(folder, "workspace"), argv: ["/bin/sh", "-c", script], infoFd: 2 },
+    { cwd: join(folder, "workspace"), argv: ["/bin/sh", "-c", script], infoFd: null },
   );
   return (await run("bwrap", [...args], { env: { PATH: "/usr/bin:/bin" } })).stdout;
 }

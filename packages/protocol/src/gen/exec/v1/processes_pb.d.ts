@@ -245,6 +245,8 @@ export declare type Execution = Message<"exec.v1.Execution"> & {
   acceptedAtMs: bigint;
 
   /**
+   * 0 until it is closed
+   *
    * @generated from field: uint64 stdout_bytes = 11;
    */
   stdoutBytes: bigint;

@@ -1,0 +1,24 @@
+/** Translates what the file system reports into our codes. */
+import { BoxError, type ErrorCode } from "@sand/protocol";
+
+const codeByErrno: Readonly<Record<string, ErrorCode>> = {
+  ENOENT: "file/not-found",
+  ENOTDIR: "file/not-a-directory",
+  EISDIR: "file/not-a-file",
+  ENXIO: "file/not-a-file",
+  ELOOP: "file/denied",
+  EACCES: "file/denied",
+  EPERM: "file/denied",
+  EROFS: "file/denied",
+  ENAMETOOLONG: "exec/invalid",
+  ENOSPC: "file/no-space",
+  EDQUOT: "file/no-space",
+  EFBIG: "file/no-space",
+};
+
+export function toFileError(error: unknown): BoxError {
+  if (error instanceof BoxError) return error;
+  const errno = error instanceof Error && "code" in error ? String(error.code) : "";
+  const code = codeByErrno[errno] ?? "file/io";
+  return new BoxError(code, errno === "" ? "the file operation failed" : `the file system says ${errno}`, { cause: error });
+}

@@ -1,0 +1,146 @@
+/**
+ * Keepers that are started ahead of time, so that a command doesn't wait for a process to come up.
+ *
+ * A keeper is in a session of its own, has a clean environment, and its only ties to us are two pipes: when we die it
+ * goes on with what it has. One that finished is used again, up to `sparesMax` idle ones; the rest are let go by
+ * closing their input.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+import { BoxError } from "@sand/protocol";
+import { createSemaphore } from "@sand/node-kit";
+import { limits } from "../limits.ts";
+
+export interface KeeperPool {
+  /** Hands an execution to a keeper. Resolves when the order is given, with what this keeper says when it ends. */
+  give(folder: string): Promise<{ readonly finished: Promise<KeeperReport> }>;
+  /** Starts the first spares. */
+  fill(): void;
+  /** Lets idle keepers go; busy ones go on alone. */
+  close(): void;
+}
+
+/** `lost`: the process is gone without a word */
+export type KeeperReport = "taken" | "closed" | "leaving" | "lost";
+
+interface Keeper {
+  readonly child: ChildProcess;
+  readonly ready: Promise<boolean>;
+  onReport: ((report: KeeperReport) => void) | undefined;
+  onReady: ((ok: boolean) => void) | undefined;
+  gone: boolean;
+}
+
+export interface KeeperPoolDeps {
+  /** the program and its first arguments, to which the role is added */
+  readonly command: readonly [string, ...string[]];
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd: string;
+}
+
+export function createKeeperPool(deps: KeeperPoolDeps): KeeperPool {
+  const idle: Keeper[] = [];
+  const starting = createSemaphore(limits.keepersStartingMax);
+  let pending = 0;
+  let closed = false;
+
+  async function startOne(): Promise<Keeper> {
+    const release = await starting.acquire();
+    try {
+      const keeper = spawnKeeper(deps);
+      if (!(await keeper.ready)) throw new BoxError("exec/spawn-failed", "no keeper process came up");
+      return keeper;
+    } finally {
+      release();
+    }
+  }
+
+  function addSpare(keeper: Keeper): void {
+    if (closed || keeper.gone || idle.length >= limits.sparesMax) letGo(keeper);
+    else idle.push(keeper);
+  }
+
+  function fill(): void {
+    while (!closed && idle.length + pending < limits.sparesMin) {
+      pending += 1;
+      startOne()
+        .then(addSpare)
+        // The next order starts one itself and reports why it can't.
+        .catch(() => undefined)
+        .finally(() => {
+          pending -= 1;
+        });
+    }
+  }
+
+  function takeIdle(): Keeper | undefined {
+    for (let keeper = idle.pop(); keeper !== undefined; keeper = idle.pop()) {
+      if (!keeper.gone) return keeper;
+    }
+    return undefined;
+  }
+
+  return {
+    fill,
+    async give(folder) {
+      const keeper = takeIdle() ?? (await startOne());
+      fill();
+      const finished = new Promise<KeeperReport>((resolve) => {
+        keeper.onReport = resolve;
+        if (keeper.gone) resolve("lost");
+      });
+      keeper.onReady = () => addSpare(keeper);
+      keeper.child.stdin?.write(`${JSON.stringify({ folder })}\n`);
+      return { finished };
+    },
+    close() {
+      closed = true;
+      for (const keeper of idle.splice(0)) letGo(keeper);
+    },
+  };
+}
+
+function letGo(keeper: Keeper): void {
+  keeper.child.stdin?.end();
+}
+
+function spawnKeeper(deps: KeeperPoolDeps): Keeper {
+  const [program, ...args] = deps.command;
+  const child = spawn(program, [...args, "keeper"], {
+    cwd: deps.cwd,
+    env: { ...deps.env },
+    detached: true,
+    stdio: ["pipe", "pipe", "ignore"],
+  });
+  // It outlives us; we don't wait for it.
+  child.unref();
+  const keeper: Keeper = { child, ready: Promise.resolve(false), onReport: undefined, onReady: undefined, gone: false };
+  const ready = new Promise<boolean>((resolve) => {
+    const timer = setTimeout(resolve, limits.keeperReadyMaxMs, false);
+    keeper.onReady = (ok) => {
+      clearTimeout(timer);
+      resolve(ok);
+    };
+  });
+  listen(keeper);
+  return Object.assign(keeper, { ready });
+}
+
+function listen(keeper: Keeper): void {
+  const onGone = (): void => {
+    if (keeper.gone) return;
+    keeper.gone = true;
+    const { onReport, onReady } = keeper;
+    if (onReport === undefined) onReady?.(false);
+    onReport?.("lost");
+  };
+  keeper.child.on("error", onGone);
+  keeper.child.on("exit", onGone);
+  // A write to a keeper that is just dying fails; its exit says the rest.
+  keeper.child.stdin?.on("error", () => undefined);
+  if (keeper.child.stdout === null) return;
+  createInterface({ input: keeper.child.stdout }).on("line", (word) => {
+    if (word === "ready") keeper.onReady?.(true);
+    if (word === "taken" || word === "closed" || word === "leaving") keeper.onReport?.(word);
+  });
+}

@@ -1,0 +1,131 @@
+/**
+ * The daemon's durable memory of executions. The folders are the truth; this is what was read from them.
+ *
+ * 1. An intent is on disk, synced with its folder, before any process is asked to run it.
+ * 2. At a start every folder is read again: what its keeper still holds is followed, what has ended is collected, and
+ *    what has neither a keeper nor a record is settled as unknown.
+ * 3. With the ledger off nothing is read at a start and an id is never recognised. That exists for one test.
+ */
+import { randomBytes } from "node:crypto";
+import { mkdirSync, readdirSync, rmSync } from "node:fs";
+import { mkdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { Clock } from "@sand/protocol";
+import { isSameProcess, type Logger, syncFolder, writeFileAtomic } from "@sand/node-kit";
+import { limits } from "../limits.ts";
+import { executionFiles, executionsFolder, folderName } from "./execution-folder.ts";
+import { planRetention } from "./plan-retention.ts";
+import { readStart, type StartRecord } from "./records.ts";
+import { settleLost } from "./settle-lost.ts";
+import { isRunning, type TrackedExecution, trackExecution } from "./tracked-execution.ts";
+
+export interface Ledger {
+  find(executionId: string): TrackedExecution | undefined;
+  list(): readonly TrackedExecution[];
+  /** Records an intent; its folder and file are on disk when it resolves. */
+  add(start: StartRecord): Promise<TrackedExecution>;
+  /** Replaces the intent of an execution that was never claimed. */
+  renew(execution: TrackedExecution, start: StartRecord): Promise<TrackedExecution>;
+  remove(execution: TrackedExecution): Promise<void>;
+  runningCount(): number;
+  /** Settles executions whose keeper has vanished. */
+  check(): void;
+  /** Forgets what the limits say. */
+  prune(): Promise<void>;
+  close(): void;
+}
+
+export interface LedgerDeps {
+  readonly dataRoot: string;
+  readonly enabled: boolean;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+export function openLedger(deps: LedgerDeps): Ledger {
+  const root = executionsFolder(deps.dataRoot);
+  const executions = new Map<string, TrackedExecution>();
+  mkdirSync(root, { recursive: true, mode: 0o700 });
+
+  function adopt(execution: TrackedExecution): void {
+    execution.refresh();
+    if (execution.claim === undefined || execution.closed !== undefined) return;
+    if (isSameProcess(execution.claim)) execution.follow();
+    else settle(execution);
+  }
+
+  function settle(execution: TrackedExecution): void {
+    const { executionId } = execution.start;
+    settleLost(execution, "the process that kept this execution is gone and left no record of its end");
+    const isUnknown = execution.exit?.outcome === "unknown";
+    deps.log.warn({ event: "execution.lost", executionId, isUnknown }, "an execution lost its keeper");
+  }
+
+  function load(name: string): void {
+    const folder = join(root, name);
+    try {
+      const start = readStart(folder);
+      // A folder without an intent is one that we died while making: nothing was promised.
+      if (start === undefined) return rmSync(folder, { recursive: true, force: true });
+      const execution = trackExecution(start, folder);
+      executions.set(start.executionId, execution);
+      adopt(execution);
+    } catch (error) {
+      // One damaged folder must not keep the others from being found. It stays on disk for a person to look at.
+      deps.log.error({ event: "execution.damaged", folder: name, err: error }, "an execution's folder can't be read");
+    }
+  }
+
+  async function write(folder: string, start: StartRecord): Promise<TrackedExecution> {
+    await writeFileAtomic(join(folder, executionFiles.start), JSON.stringify(start));
+    const execution = trackExecution(start, folder);
+    executions.set(start.executionId, execution);
+    return execution;
+  }
+
+  if (deps.enabled) for (const name of readdirSync(root)) load(name);
+
+  return {
+    find: (executionId) => executions.get(executionId),
+    list: () => [...executions.values()],
+    async add(start) {
+      const suffix = deps.enabled ? "" : `@${randomBytes(6).toString("hex")}`;
+      const folder = join(root, folderName(start.executionId) + suffix);
+      await mkdir(folder, { mode: 0o700 });
+      const execution = await write(folder, start);
+      syncFolder(root);
+      return execution;
+    },
+    renew: (execution, start) => write(execution.folder, start),
+    async remove(execution) {
+      execution.stopFollowing();
+      if (executions.get(execution.start.executionId) === execution) executions.delete(execution.start.executionId);
+      await rm(execution.folder, { recursive: true, force: true });
+      execution.changes.bump();
+    },
+    runningCount: () => [...executions.values()].filter(isRunning).length,
+    check() {
+      for (const execution of executions.values()) {
+        if (execution.claim === undefined || execution.closed !== undefined) continue;
+        if (isSameProcess(execution.claim)) execution.refresh();
+        else settle(execution);
+      }
+    },
+    async prune() {
+      const finished = [...executions.values()].flatMap((execution) =>
+        execution.closed === undefined ? [] : [{ executionId: execution.start.executionId, endedAtMs: endedAtMs(execution) }],
+      );
+      for (const executionId of planRetention(finished, limits, deps.clock.nowMs())) {
+        const execution = executions.get(executionId);
+        if (execution !== undefined) await this.remove(execution);
+      }
+    },
+    close() {
+      for (const execution of executions.values()) execution.stopFollowing();
+    },
+  };
+}
+
+function endedAtMs(execution: TrackedExecution): number {
+  return execution.exit?.outcome === "known" ? execution.exit.exit.endedAtMs : execution.start.acceptedAtMs;
+}

@@ -1,0 +1,87 @@
+/**
+ * The JSON files of an execution's folder as types, and their readers. A file that isn't there is undefined; one that
+ * doesn't parse is damage, which is thrown and never guessed at.
+ */
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { InvariantError } from "@sand/protocol";
+import { executionFiles } from "./execution-folder.ts";
+
+/** what the keeper needs; it knows nothing of policies */
+export interface LaunchPlan {
+  readonly argv: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd: string;
+  readonly stdin: boolean;
+  /** 0 is none */
+  readonly killMs: number;
+  /** the argv is bubblewrap's: it tells the command's pid on descriptor 3, and 128+n stands for a signal */
+  readonly sandboxed: boolean;
+}
+
+export interface StartRecord {
+  readonly version: 1;
+  readonly executionId: string;
+  /** of the whole request: tells a repeat from a conflict */
+  readonly digest: string;
+  readonly acceptedAtMs: number;
+  readonly background: boolean;
+  readonly lineage: { readonly agentId: string; readonly turnId: string };
+  readonly launch: LaunchPlan;
+}
+
+export interface ClaimRecord {
+  readonly pid: number;
+  readonly startTime: string;
+  readonly bootId: string;
+}
+
+export interface StartedRecord {
+  readonly pid: number;
+  readonly pgid: number;
+  readonly startTime: string;
+  readonly bootId: string;
+}
+
+export interface ExitFacts {
+  readonly code: number | null;
+  readonly signal: string | null;
+  readonly timedOut: boolean;
+  readonly oomKilled: boolean;
+  readonly reason: "exited" | "signaled" | "timed-out" | "spawn-failed";
+  readonly message: string;
+  readonly endedAtMs: number;
+}
+
+export type ExitRecord =
+  | { readonly outcome: "known"; readonly seq: number; readonly exit: ExitFacts }
+  | { readonly outcome: "unknown"; readonly seq: number; readonly reason: string };
+
+export interface ClosedRecord {
+  readonly seq: number;
+  readonly leftOpen: boolean;
+  readonly stdoutBytes: number;
+  readonly stderrBytes: number;
+}
+
+function readRecord(folder: string, file: string): unknown {
+  const path = join(folder, file);
+  try {
+    return JSON.parse(readFileSync(path, "utf8"));
+  } catch (error) {
+    if (!existsSync(path)) return undefined;
+    throw new InvariantError(`${file} of an execution is one whole JSON value (${String(error)})`);
+  }
+}
+
+// These files are written whole, by ourselves and under a name that fixes their shape, so reading one is its parser.
+export const readStart = (folder: string): StartRecord | undefined =>
+  readRecord(folder, executionFiles.start) as StartRecord | undefined;
+export const readClaim = (folder: string): ClaimRecord | undefined =>
+  readRecord(folder, executionFiles.claim) as ClaimRecord | undefined;
+export const readStarted = (folder: string): StartedRecord | undefined =>
+  readRecord(folder, executionFiles.started) as StartedRecord | undefined;
+export const readExit = (folder: string): ExitRecord | undefined =>
+  readRecord(folder, executionFiles.exit) as ExitRecord | undefined;
+export const readClosed = (folder: string): ClosedRecord | undefined =>
+  readRecord(folder, executionFiles.closed) as ClosedRecord | undefined;

@@ -1,0 +1,94 @@
+/** One execution as the daemon knows it: the records of its folder, read when they appear, and a bell for changes. */
+import { type FSWatcher, watch } from "node:fs";
+import { type Changes, createChanges } from "./changes.ts";
+import { executionFiles } from "./execution-folder.ts";
+import {
+  type ClaimRecord,
+  type ClosedRecord,
+  type ExitRecord,
+  readClaim,
+  readClosed,
+  readExit,
+  readStarted,
+  type StartedRecord,
+  type StartRecord,
+} from "./records.ts";
+
+export interface TrackedExecution {
+  readonly start: StartRecord;
+  readonly folder: string;
+  readonly claim: ClaimRecord | undefined;
+  readonly started: StartedRecord | undefined;
+  readonly exit: ExitRecord | undefined;
+  readonly closed: ClosedRecord | undefined;
+  readonly changes: Changes;
+  /** Reads the records that weren't there before, and rings. */
+  refresh(): void;
+  /** Follows the folder until it is closed; output that is added rings too. */
+  follow(): void;
+  stopFollowing(): void;
+}
+
+const recordFiles: ReadonlySet<string> = new Set([
+  executionFiles.claim,
+  executionFiles.started,
+  executionFiles.exit,
+  executionFiles.closed,
+]);
+
+export function trackExecution(start: StartRecord, folder: string): TrackedExecution {
+  const changes = createChanges();
+  let claim: ClaimRecord | undefined;
+  let started: StartedRecord | undefined;
+  let exit: ExitRecord | undefined;
+  let closed: ClosedRecord | undefined;
+  let watcher: FSWatcher | undefined;
+
+  function stopFollowing(): void {
+    watcher?.close();
+    watcher = undefined;
+  }
+
+  function refresh(): void {
+    claim ??= readClaim(folder);
+    started ??= readStarted(folder);
+    exit ??= readExit(folder);
+    closed ??= readClosed(folder);
+    if (closed !== undefined) stopFollowing();
+    changes.bump();
+  }
+
+  return {
+    start,
+    folder,
+    changes,
+    get claim() {
+      return claim;
+    },
+    get started() {
+      return started;
+    },
+    get exit() {
+      return exit;
+    },
+    get closed() {
+      return closed;
+    },
+    refresh,
+    follow() {
+      if (watcher !== undefined || closed !== undefined) return;
+      watcher = watch(folder, (_kind, name) => {
+        // Output comes in floods; only a record's own name is worth reading the records for.
+        if (name === null || recordFiles.has(name)) refresh();
+        else changes.bump();
+      });
+      // Out of watches: the regular look at running executions still finds every record.
+      watcher.on("error", stopFollowing);
+    },
+    stopFollowing,
+  };
+}
+
+export function isRunning(execution: TrackedExecution): boolean {
+  return execution.claim !== undefined && execution.exit === undefined;
+}

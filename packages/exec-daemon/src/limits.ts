@@ -1,0 +1,79 @@
+/** Every limit of the daemon and its keepers, with what happens when it is reached. */
+const kib = 1024;
+const mib = 1024 * kib;
+
+export const limits = {
+  /** executions that run at the same time; one more is refused with `exec/too-many` */
+  runningMax: 256,
+  /** finished executions kept; the oldest are removed */
+  finishedMax: 1000,
+  /** a finished execution is kept this long */
+  finishedMaxAgeMs: 7 * 24 * 60 * 60 * 1000,
+  /** how often old executions are looked for */
+  retentionEveryMs: 60_000,
+
+  /** one segment of a spool */
+  segmentMaxBytes: mib,
+  /** segments kept after the first, which always stays; the oldest of these are dropped and readers get a gap */
+  tailSegmentsMax: 7,
+  /** standard input of one execution, in all; more is refused */
+  stdinMaxBytes: 64 * mib,
+
+  /** after TERM for a life limit, before KILL */
+  killGraceMs: 2000,
+  /** output may still be on its way when the exit is known; it is waited for this long, so that it comes first */
+  settleMaxMs: 50,
+  /** after the exit: how long an output stream that something else holds open is read before `closed` */
+  drainMaxMs: 2000,
+  /** after `closed`: how long such a stream is still emptied, so that its writer isn't killed by SIGPIPE */
+  leftOpenMaxMs: 24 * 60 * 60 * 1000,
+
+  /** keepers that wait for work */
+  sparesMin: 2,
+  sparesMax: 6,
+  /** keepers that start at the same time; further ones wait */
+  keepersStartingMax: 4,
+  /** a keeper must say that it is ready, and then that the command runs, within this time */
+  keeperReadyMaxMs: 20_000,
+  startMaxMs: 20_000,
+
+  /** how often keepers that aren't children of this daemon are looked at */
+  adoptedCheckEveryMs: 500,
+
+  attachesMax: 512,
+  attachPageBytes: 256 * kib,
+  keepaliveEveryMs: 10_000,
+  readPageMaxBytes: mib,
+  waitMaxMs: 60_000,
+
+  /** one request, and so one written file */
+  requestMaxBytes: 24 * mib,
+  connectionsMax: 1024,
+  /** running calls end by themselves within this time at shutdown */
+  shutdownMaxMs: 3000,
+
+  commandMaxBytes: 96 * kib,
+  argsMax: 4096,
+  envMaxBytes: 64 * kib,
+  idMaxChars: 512,
+  rootsMax: 64,
+
+  fileReadMaxBytes: 4 * mib,
+  fileWriteMaxBytes: 16 * mib,
+  /** files up to this size get a digest when they are read */
+  fileHashMaxBytes: 64 * mib,
+  /** bytes looked at to tell text from binary */
+  binaryProbeBytes: 8 * kib,
+  listEntriesMax: 10_000,
+  listDepthMax: 16,
+  /** journaled file writes kept; the oldest are forgotten */
+  writeJournalMax: 4096,
+
+  searchMaxMs: 20_000,
+  searchesMax: 4,
+  searchMatchesMax: 2000,
+  searchFilesMax: 5000,
+  /** a longer line is cut */
+  searchLineMaxChars: 1000,
+  searchOutputMaxBytes: 8 * mib,
+} as const;

@@ -1,0 +1,61 @@
+/** Finds processes that belong to an execution, by descent and by the marker in their environment, and signals them. */
+import { readdirSync, readFileSync } from "node:fs";
+import { markerName } from "../ledger/execution-folder.ts";
+
+export interface ProcessRow {
+  readonly pid: number;
+  readonly parentPid: number;
+}
+
+/** The processes whose first environment names this execution. One that cleared its environment isn't found. */
+export function findMarked(executionId: string): readonly number[] {
+  const marker = `\0${markerName}=${executionId}\0`;
+  return listPids().filter((pid) => `\0${readText(`/proc/${pid}/environ`)}`.includes(marker));
+}
+
+/** Every living descendant of `pid`, nearest first. */
+export function findDescendants(pid: number): readonly number[] {
+  return computeDescendants(pid, listPids().flatMap(readRow));
+}
+
+export function computeDescendants(pid: number, rows: readonly ProcessRow[]): readonly number[] {
+  const found: number[] = [];
+  for (let level = [pid]; level.length > 0; ) {
+    const next = rows.filter((row) => level.includes(row.parentPid) && !found.includes(row.pid)).map((row) => row.pid);
+    found.push(...next);
+    level = next;
+  }
+  return found;
+}
+
+/** False when there was nobody to send it to. A negative pid is a group. */
+export function sendSignal(pid: number, name: NodeJS.Signals): boolean {
+  try {
+    process.kill(pid, name);
+    return true;
+  } catch {
+    // ESRCH: it has ended in between, which is as good as signalled.
+    return false;
+  }
+}
+
+function listPids(): readonly number[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/u.test(name))
+    .map(Number);
+}
+
+function readRow(pid: number): readonly ProcessRow[] {
+  const stat = readText(`/proc/${pid}/stat`);
+  const parentPid = Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]);
+  return Number.isInteger(parentPid) ? [{ pid, parentPid }] : [];
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, "latin1");
+  } catch {
+    // Gone, or another user's: not one that we could signal.
+    return "";
+  }
+}

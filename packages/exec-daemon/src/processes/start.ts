@@ -1,0 +1,105 @@
+/**
+ * Start: at most one process for an execution id, whatever is repeated, whenever we die.
+ *
+ * The intent is on disk before a keeper hears of it, and the keeper claims it before it spawns. So a repeat after a
+ * crash finds: nothing (start it), an unclaimed intent (nothing ran: start it), a claimed one (it is, or was, running).
+ */
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { BoxError, type Clock } from "@sand/protocol";
+import type { StartRequest, StartResponseSchema } from "@sand/protocol/exec";
+import { createKeyedMutex, failpoint } from "@sand/node-kit";
+import type { BoxPolicy } from "../box-policy.ts";
+import type { KeeperPool, KeeperReport } from "../keeper/keeper-pool.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import type { StartRecord } from "../ledger/records.ts";
+import type { TrackedExecution } from "../ledger/tracked-execution.ts";
+import { limits } from "../limits.ts";
+import { computeDigest, validateStart } from "./parse-start.ts";
+import { planLaunch } from "./plan-launch.ts";
+import { toExecution } from "./to-execution.ts";
+
+export interface StartDeps {
+  readonly ledger: Ledger;
+  readonly keepers: KeeperPool;
+  readonly policy: BoxPolicy;
+  readonly clock: Clock;
+  readonly ledgerEnabled: boolean;
+  /** Runs what outlives the call. */
+  readonly run: (name: string, work: () => Promise<void>) => void;
+}
+
+/** a keeper may die before it claims; the next one gets the same intent */
+const launchAttemptsMax = 3;
+
+export function createStart(deps: StartDeps): (request: StartRequest) => Promise<MessageInitShape<typeof StartResponseSchema>> {
+  const oneByOne = createKeyedMutex();
+  let launching = 0;
+
+  async function startOnce(request: StartRequest): Promise<{ existing: boolean; execution: TrackedExecution }> {
+    const digest = computeDigest(request);
+    const known = deps.ledgerEnabled ? deps.ledger.find(request.processId) : undefined;
+    if (known !== undefined && known.start.digest !== digest) {
+      throw new BoxError("exec/key-conflict", "this process_id was started with another request");
+    }
+    known?.refresh();
+    if (known?.claim !== undefined) return { existing: true, execution: known };
+    if (deps.ledger.runningCount() + launching >= limits.runningMax) {
+      throw new BoxError("exec/too-many", `${limits.runningMax} commands run already`);
+    }
+    launching += 1;
+    try {
+      const start = toRecord(request, digest, planLaunch(deps.policy, request), deps.clock.nowMs());
+      const execution = await (known === undefined ? deps.ledger.add(start) : deps.ledger.renew(known, start));
+      failpoint("exec.intended");
+      await launch(deps, execution);
+      return { existing: false, execution };
+    } finally {
+      launching -= 1;
+    }
+  }
+
+  return async (request) => {
+    validateStart(request);
+    const { existing, execution } = await oneByOne(request.processId, () => startOnce(request));
+    failpoint("exec.started");
+    return { existing, execution: toExecution(execution) };
+  };
+}
+
+async function launch(deps: StartDeps, execution: TrackedExecution): Promise<void> {
+  execution.follow();
+  for (let attempt = 0; attempt < launchAttemptsMax; attempt += 1) {
+    const { finished } = await deps.keepers.give(execution.folder);
+    failpoint("exec.given");
+    let report: KeeperReport | undefined;
+    deps.run("follow a keeper", async () => {
+      report = await finished;
+      execution.refresh();
+    });
+    await awaitStart(execution, () => report !== undefined);
+    if (execution.claim !== undefined) return;
+  }
+  throw new BoxError("exec/spawn-failed", "no keeper took the command");
+}
+
+/** Until the command runs, or has failed to, or the keeper is gone. A claimed execution that is slow is left to run. */
+async function awaitStart(execution: TrackedExecution, isGone: () => boolean): Promise<void> {
+  const deadline = AbortSignal.timeout(limits.startMaxMs);
+  while (!deadline.aborted && !isGone()) {
+    const seen = execution.changes.version;
+    if (execution.started !== undefined || execution.exit !== undefined) return;
+    await execution.changes.after(seen, limits.startMaxMs, deadline);
+  }
+}
+
+function toRecord(request: StartRequest, digest: string, launchPlan: StartRecord["launch"], nowMs: number): StartRecord {
+  return {
+    version: 1,
+    executionId: request.processId,
+    digest,
+    acceptedAtMs: nowMs,
+    background: request.background,
+    lineage: { agentId: request.lineage?.agentId ?? "", turnId: request.lineage?.turnId ?? "" },
+    launch: launchPlan,
+  };
+}

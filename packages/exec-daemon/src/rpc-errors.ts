@@ -1,0 +1,58 @@
+/**
+ * The one place where what a verb throws becomes an answer. Our code travels beside Connect's in `x-sand-code`, so
+ * that the host gets back the error that was meant. A bug answers `internal` and nothing of its text.
+ */
+import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
+import { BoxError, type ConnectCodeName, errorCodes } from "@sand/protocol";
+import type { Logger } from "@sand/node-kit";
+
+export const sandCodeHeader = "x-sand-code";
+
+const connectCodes = {
+  invalid_argument: Code.InvalidArgument,
+  unauthenticated: Code.Unauthenticated,
+  permission_denied: Code.PermissionDenied,
+  not_found: Code.NotFound,
+  already_exists: Code.AlreadyExists,
+  failed_precondition: Code.FailedPrecondition,
+  resource_exhausted: Code.ResourceExhausted,
+  unimplemented: Code.Unimplemented,
+  unavailable: Code.Unavailable,
+  deadline_exceeded: Code.DeadlineExceeded,
+  aborted: Code.Aborted,
+  internal: Code.Internal,
+} as const satisfies Record<ConnectCodeName, Code>;
+
+export function toConnectError(error: unknown): ConnectError {
+  if (error instanceof ConnectError) return error;
+  if (!(error instanceof BoxError)) return new ConnectError("the daemon failed", Code.Internal);
+  const row = errorCodes[error.code];
+  const message = row.public ? error.message : "the daemon failed";
+  return new ConnectError(message, connectCodes[row.connect], { [sandCodeHeader]: error.code }, undefined, error);
+}
+
+export function createErrorInterceptor(log: Logger): Interceptor {
+  function translate(error: unknown, method: string): ConnectError {
+    const answer = toConnectError(error);
+    if (answer.code === Code.Internal) log.error({ event: "rpc.failed", method, err: error }, "a call failed unexpectedly");
+    return answer;
+  }
+
+  async function* translateStream<T>(messages: AsyncIterable<T>, method: string): AsyncGenerator<T> {
+    try {
+      yield* messages;
+    } catch (error) {
+      throw translate(error, method);
+    }
+  }
+
+  return (next) => async (request) => {
+    const method = `${request.service.typeName}/${request.method.name}`;
+    try {
+      const response = await next(request);
+      return response.stream ? { ...response, message: translateStream(response.message, method) } : response;
+    } catch (error) {
+      throw translate(error, method);
+    }
+  };
+}

@@ -1,0 +1,85 @@
+/**
+ * The RPC port. Nothing behind it is reached without the bearer: the token is compared before a body is read, on every
+ * path, also on those that don't exist.
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { ConnectRouter } from "@connectrpc/connect";
+import { connectNodeAdapter } from "@connectrpc/connect-node";
+import { BoxError } from "@sand/protocol";
+import { bearerMatches, type Logger } from "@sand/node-kit";
+import { limits } from "./limits.ts";
+import { createErrorInterceptor } from "./rpc-errors.ts";
+
+export interface RpcServer {
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+export interface RpcServerDeps {
+  readonly host: string;
+  readonly port: number;
+  readonly token: string;
+  readonly routes: (router: ConnectRouter) => void;
+  readonly log: Logger;
+}
+
+export async function startRpcServer(deps: RpcServerDeps): Promise<RpcServer> {
+  const ending = new AbortController();
+  const handle = connectNodeAdapter({
+    routes: deps.routes,
+    grpc: false,
+    grpcWeb: false,
+    readMaxBytes: limits.requestMaxBytes,
+    interceptors: [createErrorInterceptor(deps.log)],
+    shutdownSignal: ending.signal,
+    // Loopback is fast; compressing a flood of output would only take its time from the command.
+    acceptCompression: [],
+  });
+  const server = createServer((request, response) => {
+    if (bearerMatches(request.headers.authorization, deps.token)) handle(request, response);
+    else refuse(request, response);
+  });
+  server.maxConnections = limits.connectionsMax;
+  await listen(server, deps);
+  return {
+    port: portOf(server),
+    async close() {
+      ending.abort();
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      server.closeIdleConnections();
+      const timer = setTimeout(() => server.closeAllConnections(), limits.shutdownMaxMs);
+      await closed;
+      clearTimeout(timer);
+    },
+  };
+}
+
+function refuse(request: IncomingMessage, response: ServerResponse): void {
+  const body = JSON.stringify({ code: "unauthenticated", message: "a bearer token is needed" });
+  response.writeHead(401, {
+    "content-type": "application/json",
+    "content-length": Buffer.byteLength(body),
+    "www-authenticate": "Bearer",
+    "x-sand-code": "box/unauthorized",
+    // What else it sends isn't read.
+    connection: "close",
+  });
+  response.end(body);
+  request.resume();
+}
+
+async function listen(server: Server, deps: RpcServerDeps): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", (cause) => {
+      const hint = "another program has the port: end it, or set SAND_BOX_EXEC_DAEMON_PORT";
+      reject(new BoxError("config/invalid", `can't listen on ${deps.host}:${deps.port}`, { cause, hint }));
+    });
+    server.listen(deps.port, deps.host, resolve);
+  });
+}
+
+function portOf(server: Server): number {
+  const address = server.address() as AddressInfo | null;
+  return address?.port ?? 0;
+}

@@ -1,0 +1,170 @@
+/**
+ * Reads the frames of a spool from a place on. A reader is a cursor on files: it holds no output and no descriptor
+ * between two reads, so a slow one costs nothing and can't hold the command up. What was dropped meanwhile is skipped,
+ * and the frame after it carries where both streams stood, so that the caller can name the gap.
+ */
+import { closeSync, fstatSync, openSync, readdirSync, readSync } from "node:fs";
+import { join } from "node:path";
+import {
+  decodeFrameHeader,
+  decodeSegmentHeader,
+  frameHeaderBytes,
+  type SegmentHeader,
+  type SpoolStream,
+  segmentHeaderBytes,
+  segmentIndexes,
+  segmentName,
+} from "./frame.ts";
+
+export interface SpoolFrame {
+  readonly seq: number;
+  readonly stream: SpoolStream;
+  readonly offset: number;
+  readonly bytes: Buffer;
+  /** where both streams stood before this frame's segment; nothing below is kept in it or after it */
+  readonly segment: SegmentHeader;
+}
+
+export interface SpoolReader {
+  /** The next frames with a seq of at least `fromSeq`, about `bytesMax` of payload, at least one when there is one. */
+  read(fromSeq: number, bytesMax: number): readonly SpoolFrame[];
+}
+
+interface Place {
+  readonly index: number;
+  /** where in the file the next frame starts */
+  readonly at: number;
+  readonly nextSeq: number;
+}
+
+/** as much as one frame can hold: a pipe gives at most 64 KiB */
+const readAheadBytes = 256 * 1024;
+
+export function createSpoolReader(folder: string): SpoolReader {
+  let place: Place | undefined;
+
+  function read(fromSeq: number, bytesMax: number): readonly SpoolFrame[] {
+    const frames: SpoolFrame[] = [];
+    let budget = bytesMax;
+    let at = place !== undefined && place.nextSeq === fromSeq ? place : findSegment(folder, fromSeq);
+    while (at !== undefined && budget > 0) {
+      const scanned = scanSegment(folder, at, fromSeq, budget);
+      frames.push(...scanned.frames);
+      budget -= scanned.frames.reduce((sum, frame) => sum + frame.bytes.length + frameHeaderBytes, 0);
+      at = scanned.next;
+      if (scanned.isAtEnd) {
+        const following = nextSegment(folder, at.index);
+        if (following === undefined) break;
+        at = { index: following, at: segmentHeaderBytes, nextSeq: at.nextSeq };
+      }
+    }
+    const last = frames.at(-1);
+    place = at === undefined || (last === undefined && at.nextSeq !== fromSeq) ? undefined : at;
+    return frames;
+  }
+
+  return { read };
+}
+
+interface Scan {
+  readonly frames: readonly SpoolFrame[];
+  readonly next: Place;
+  readonly isAtEnd: boolean;
+}
+
+function scanSegment(folder: string, from: Place, fromSeq: number, bytesMax: number): Scan {
+  const file = openSegment(folder, from.index);
+  // Dropped since we looked: what follows it is the next place to read.
+  if (file === undefined) return { frames: [], next: from, isAtEnd: true };
+  try {
+    return scanOpen(file, from, fromSeq, bytesMax);
+  } finally {
+    closeSync(file);
+  }
+}
+
+function scanOpen(file: number, from: Place, fromSeq: number, bytesMax: number): Scan {
+  const segment = decodeSegmentHeader(readAt(file, 0, segmentHeaderBytes));
+  const frames: SpoolFrame[] = [];
+  let { at, nextSeq } = from;
+  if (segment === undefined) return { frames, next: from, isAtEnd: true };
+  const size = fstatSync(file).size;
+  let window: Buffer = Buffer.alloc(0);
+  let windowAt = at;
+  for (let taken = 0; taken < bytesMax; ) {
+    if (windowAt + window.length < Math.min(size, at + frameHeaderBytes)) [window, windowAt] = [readAt(file, at, readAheadBytes), at];
+    const header = decodeFrameHeader(window, at - windowAt);
+    if (header === undefined || at + frameHeaderBytes + header.length > size) return { frames, next: { index: from.index, at, nextSeq }, isAtEnd: true };
+    if (header.seq >= fromSeq) {
+      const start = at + frameHeaderBytes;
+      const bytes = sliceOrRead(file, window, windowAt, start, header.length);
+      frames.push({ seq: header.seq, stream: header.stream, offset: header.offset, bytes, segment });
+      taken += header.length + frameHeaderBytes;
+    }
+    at += frameHeaderBytes + header.length;
+    nextSeq = header.seq + 1;
+  }
+  return { frames, next: { index: from.index, at, nextSeq }, isAtEnd: false };
+}
+
+/** The payload may reach beyond what was read ahead; a copy, because the window is reused by no one but is large. */
+function sliceOrRead(file: number, window: Buffer, windowAt: number, start: number, length: number): Buffer {
+  const inWindow = start - windowAt;
+  if (inWindow + length <= window.length) return Buffer.from(window.subarray(inWindow, inWindow + length));
+  return readAt(file, start, length);
+}
+
+function readAt(file: number, position: number, length: number): Buffer {
+  const buffer = Buffer.alloc(length);
+  let filled = 0;
+  while (filled < length) {
+    const count = readSync(file, buffer, filled, length - filled, position + filled);
+    if (count === 0) break;
+    filled += count;
+  }
+  return buffer.subarray(0, filled);
+}
+
+/** The last segment that starts at or before `seq`, or the first that is left. */
+function findSegment(folder: string, seq: number): Place | undefined {
+  let found: Place | undefined;
+  for (const index of listSegments(folder)) {
+    const header = headerOf(folder, index);
+    if (header === undefined) continue;
+    if (found !== undefined && header.firstSeq > seq) break;
+    found = { index, at: segmentHeaderBytes, nextSeq: header.firstSeq };
+  }
+  return found;
+}
+
+function nextSegment(folder: string, after: number): number | undefined {
+  return listSegments(folder).find((index) => index > after);
+}
+
+function listSegments(folder: string): readonly number[] {
+  try {
+    return segmentIndexes(readdirSync(folder));
+  } catch {
+    // The execution was forgotten while somebody read it: there is nothing more.
+    return [];
+  }
+}
+
+function headerOf(folder: string, index: number): SegmentHeader | undefined {
+  const file = openSegment(folder, index);
+  if (file === undefined) return undefined;
+  try {
+    return decodeSegmentHeader(readAt(file, 0, segmentHeaderBytes));
+  } finally {
+    closeSync(file);
+  }
+}
+
+function openSegment(folder: string, index: number): number | undefined {
+  try {
+    return openSync(join(folder, segmentName(index)), "r");
+  } catch {
+    // Dropped by the writer in between.
+    return undefined;
+  }
+}

@@ -1,0 +1,135 @@
+/**
+ * Puts the daemon together: policy, ledger, keepers, port, discovery file. Only this file names them all.
+ *
+ * Ending is graceful for callers and leaves commands alone: calls end, idle keepers go, what runs runs on.
+ */
+import { mkdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { invariant } from "@sand/protocol";
+import { type ExecDiscovery, execDiscoveryFile, parseExecDiscovery } from "@sand/protocol/exec";
+import {
+  armFailpoints,
+  createScope,
+  type Logger,
+  type ProcessIdentity,
+  readProcessIdentity,
+  type Scope,
+  systemClock,
+  writeFileAtomic,
+} from "@sand/node-kit";
+import { openBoxPolicy } from "./box-policy.ts";
+import type { DaemonConfig } from "./config.ts";
+import { createPing } from "./control/ping.ts";
+import { takeDaemonLock } from "./daemon-lock.ts";
+import { openWriteJournal } from "./files/write-journal.ts";
+import { createKeeperPool, type KeeperPool } from "./keeper/keeper-pool.ts";
+import { type Ledger, openLedger } from "./ledger/ledger.ts";
+import { limits } from "./limits.ts";
+import { createRoutes } from "./routes.ts";
+import { startRpcServer } from "./rpc-server.ts";
+
+export interface Daemon extends AsyncDisposable {
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+export interface DaemonDeps {
+  readonly config: DaemonConfig;
+  readonly log: Logger;
+  /** how to start this program again, for keepers */
+  readonly selfCommand: readonly [string, ...string[]];
+}
+
+export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
+  const { config, log } = deps;
+  armFailpoints(config.failpoint);
+  mkdirSync(config.dataRoot, { recursive: true, mode: 0o700 });
+  const identity = readProcessIdentity(process.pid);
+  invariant(identity !== undefined, "a process can read its own identity");
+  const scope = createScope("daemon", (error, task) => log.error({ event: "daemon.task-failed", task, err: error }, "background work failed"));
+  try {
+    scope.defer(takeDaemonLock(config.dataRoot, identity));
+    const port = await open(deps, scope, identity);
+    return { port, close: () => scope.close(), [Symbol.asyncDispose]: () => scope.close() };
+  } catch (error) {
+    await scope.close();
+    throw error;
+  }
+}
+
+async function open(deps: DaemonDeps, scope: Scope, identity: ProcessIdentity): Promise<number> {
+  const { config, log } = deps;
+  const policy = await openBoxPolicy(config);
+  saySandbox(log, config, policy.decision);
+  const ledger = openLedger({ dataRoot: config.dataRoot, enabled: config.ledger, clock: systemClock, log });
+  scope.defer(() => ledger.close());
+  const keepers = createKeeperPool({ command: deps.selfCommand, env: keeperEnv(config), cwd: config.dataRoot });
+  scope.defer(() => keepers.close());
+  const ping = createPing({ ledger, identity, workspaceRoot: policy.workspaceRoot });
+  scope.defer(() => ping[Symbol.dispose]());
+  const run = (name: string, work: (signal: AbortSignal) => Promise<void>): void => scope.run(name, work);
+  const routes = createRoutes({
+    ledger,
+    policy,
+    sandbox: config.sandbox,
+    ping,
+    journal: config.ledger ? openWriteJournal(config.dataRoot) : undefined,
+    start: { ledger, keepers, policy, clock: systemClock, ledgerEnabled: config.ledger, run: (name, work) => void followKeeper(work, log, name) },
+    signal: { ledger, clock: systemClock, run },
+  });
+  const server = await startRpcServer({ host: config.host, port: config.rpcPort, token: config.token, routes, log });
+  scope.defer(() => server.close());
+  await publish(config, identity, server.port, scope);
+  startUpkeep(scope, ledger, keepers);
+  log.info({ event: "daemon.started", port: server.port, executions: ledger.list().length }, "the exec-daemon is ready");
+  return server.port;
+}
+
+/** Ends with its keeper, which may be long after us, so no scope waits for it. */
+async function followKeeper(work: () => Promise<void>, log: Logger, task: string): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    log.error({ event: "daemon.task-failed", task, err: error }, "background work failed");
+  }
+}
+
+function saySandbox(log: Logger, config: DaemonConfig, decision: { kind: string; reason?: string; missing?: string }): void {
+  for (const warning of config.warnings) log.warn({ event: "config.unknown" }, warning);
+  if (decision.kind === "bare") {
+    log.warn({ event: "sandbox.off", reason: decision.reason }, "COMMANDS RUN WITHOUT A SANDBOX and can read what this account can read");
+  }
+  if (decision.kind === "refuse") {
+    log.error({ event: "sandbox.missing", missing: decision.missing }, "a sandbox is required and missing: every command is refused");
+  }
+}
+
+function keeperEnv(config: DaemonConfig): Readonly<Record<string, string>> {
+  const forKeepers = config.failpoint.startsWith("keeper.") ? { SAND_FAILPOINT: config.failpoint } : {};
+  return { PATH: config.commandEnv.PATH ?? "", LANG: "C.UTF-8", ...forKeepers };
+}
+
+async function publish(config: DaemonConfig, identity: ProcessIdentity, rpcPort: number, scope: Scope): Promise<void> {
+  const path = join(config.dataRoot, execDiscoveryFile);
+  const discovery: ExecDiscovery = { version: 1, host: config.host, rpcPort, ...identity, startedAtMs: systemClock.nowMs() };
+  await writeFileAtomic(path, JSON.stringify(discovery));
+  scope.defer(() => {
+    if (parseExecDiscovery(readFileSync(path, "utf8"))?.pid === identity.pid) rmSync(path, { force: true });
+  });
+}
+
+function startUpkeep(scope: Scope, ledger: Ledger, keepers: KeeperPool): void {
+  keepers.fill();
+  scope.run("look at keepers", async (signal) => {
+    while (!signal.aborted) {
+      await systemClock.sleep(limits.adoptedCheckEveryMs, signal);
+      ledger.check();
+    }
+  });
+  scope.run("forget old executions", async (signal) => {
+    while (!signal.aborted) {
+      await ledger.prune();
+      await systemClock.sleep(limits.retentionEveryMs, signal);
+    }
+  });
+}
