@@ -5,8 +5,8 @@
  * when its blank line has arrived, as for any client of server-sent events.
  */
 import { type ClientRequest, get, type IncomingMessage } from "node:http";
-import { createGunzip, constants as zlibConstants } from "node:zlib";
 import type { Readable } from "node:stream";
+import { createGunzip, constants as zlibConstants } from "node:zlib";
 import type { GatewayAccess } from "./gateway-client.ts";
 
 export interface RecordedFrame {

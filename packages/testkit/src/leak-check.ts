@@ -16,7 +16,11 @@ export function findProcessesOf(marker: string): readonly LeftProcess[] {
     const pid = Number(name);
     if (!Number.isInteger(pid) || pid === process.pid || isZombie(pid)) continue;
     const command = readProcFile(pid, "cmdline").replaceAll("\0", " ").trim();
-    if (command.includes(marker) || readProcFile(pid, "environ").includes(marker) || readFolder(pid).includes(marker)) {
+    if (
+      command.includes(marker) ||
+      readProcFile(pid, "environ").includes(marker) ||
+      readFolder(pid).includes(marker)
+    ) {
       found.push({ pid, command });
     }
   }

@@ -121,7 +121,9 @@ export async function createWorld(options: WorldOptions): Promise<SandWorld> {
     async startHost(extras) {
       const start = await world.awaitHost(world.spawnHost(extras));
       if (start.kind === "ready") return start;
-      throw new Error(`the host ended at its start (${JSON.stringify(start.exit)}):\n${await start.process.output()}`);
+      throw new Error(
+        `the host ended at its start (${JSON.stringify(start.exit)}):\n${await start.process.output()}`,
+      );
     },
     async startDaemon(extras) {
       const daemon = spawnOne("daemon", options.bundles.daemon, shared, extras);
@@ -139,7 +141,11 @@ export async function createWorld(options: WorldOptions): Promise<SandWorld> {
 }
 
 function makeFolders(root: string) {
-  const paths = { dataRoot: join(root, "data"), workspace: join(root, "workspace"), home: join(root, "home") };
+  const paths = {
+    dataRoot: join(root, "data"),
+    workspace: join(root, "workspace"),
+    home: join(root, "home"),
+  };
   for (const path of Object.values(paths)) mkdirSync(path, { mode: 0o700 });
   return paths;
 }

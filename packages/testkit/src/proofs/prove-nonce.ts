@@ -76,7 +76,11 @@ export async function proveNonce(options: NonceProofOptions): Promise<ProofResul
 }
 
 async function createAgent(access: GatewayAccess, name: string): Promise<string> {
-  const made = await callOrFail(access, "createAgent", { name, description: "", clientNonce: `create-${name}` });
+  const made = await callOrFail(access, "createAgent", {
+    name,
+    description: "",
+    clientNonce: `create-${name}`,
+  });
   return textOf(fieldOf(fieldOf(made, "agent"), "id"));
 }
 
@@ -90,22 +94,36 @@ async function postAtOnce(scene: Scene, nonce: string, posts: number): Promise<v
     Array.from({ length: posts }, () => callGateway(scene.access, "sendPrompt", body)),
   );
   const refused = replies.filter((reply) => !isAccepted(reply));
-  scene.findings.expect(refused.length === 0, `${refused.length} of ${posts} identical posts were refused: ${JSON.stringify(refused[0])}`);
+  scene.findings.expect(
+    refused.length === 0,
+    `${refused.length} of ${posts} identical posts were refused: ${JSON.stringify(refused[0])}`,
+  );
 }
 
 function isAccepted(reply: GatewayReply): boolean {
   return reply.kind === "answered" && reply.status === 200 && fieldOf(reply.body, "accepted") === true;
 }
 
-async function checkOnce(scene: Scene, nonce: string, turns: number, modelCalls: number | null): Promise<void> {
+async function checkOnce(
+  scene: Scene,
+  nonce: string,
+  turns: number,
+  modelCalls: number | null,
+): Promise<void> {
   await waitForIdle({ access: () => scene.access }, [scene.agentId]);
   const { findings } = scene;
   const store = readStores(scene.world.dataRoot).find((one) => one.agentId === scene.agentId);
   const rows = store?.prompts.filter((prompt) => prompt.nonce === nonce).length ?? 0;
   findings.expect(rows === 1, `${nonce} has ${rows} rows in the ledger`);
-  findings.expect(store?.turns.length === turns, `there are ${store?.turns.length} turns instead of ${turns}`);
+  findings.expect(
+    store?.turns.length === turns,
+    `there are ${store?.turns.length} turns instead of ${turns}`,
+  );
   const calls = readLines(scene.world.modelLog).length;
-  findings.expect(modelCalls === null || calls === modelCalls, `there were ${calls} model calls instead of ${modelCalls}`);
+  findings.expect(
+    modelCalls === null || calls === modelCalls,
+    `there were ${calls} model calls instead of ${modelCalls}`,
+  );
   const tail = await callOrFail(scene.access, "getAgentTranscriptTail", { id: scene.agentId });
   const entries = JSON.stringify(tail).split(`"clientNonce":"${nonce}"`).length - 1;
   findings.expect(entries === 1, `${nonce} has ${entries} entries in the transcript`);
@@ -135,13 +153,19 @@ async function checkConflicts(scene: Scene, nonce: string): Promise<void> {
   for (const change of [...conflicts, { agentId: scene.otherAgentId }]) {
     const reply = await callGateway(scene.access, "sendPrompt", { ...body, ...change });
     const isConflict = reply.kind === "answered" && reply.status === 409;
-    findings.expect(isConflict, `the same nonce with ${JSON.stringify(change)} was answered ${JSON.stringify(reply)}`);
+    findings.expect(
+      isConflict,
+      `the same nonce with ${JSON.stringify(change)} was answered ${JSON.stringify(reply)}`,
+    );
     const code = reply.kind === "answered" ? fieldOf(reply.body, "failureCode") : undefined;
     findings.expect(code === "gateway/nonce-conflict", `a conflict has the code ${String(code)}`);
   }
   for (const change of sameInDigest) {
     const reply = await callGateway(scene.access, "sendPrompt", { ...body, ...change });
-    findings.expect(isAccepted(reply), `${JSON.stringify(change)} made another payload of it: ${JSON.stringify(reply)}`);
+    findings.expect(
+      isAccepted(reply),
+      `${JSON.stringify(change)} made another payload of it: ${JSON.stringify(reply)}`,
+    );
   }
 }
 
@@ -177,7 +201,10 @@ async function killAtAnswer(scene: Scene, nonce: string): Promise<void> {
   await scene.host.exited;
   await revive(scene);
   const outcome = await readStatus(scene, nonce);
-  scene.findings.expect(outcome === "found", `${nonce} was acknowledged, the host killed, and then it was ${outcome}`);
+  scene.findings.expect(
+    outcome === "found",
+    `${nonce} was acknowledged, the host killed, and then it was ${outcome}`,
+  );
 }
 
 /** The kill follows in the same turn of the event loop in which the answer's head has come. */

@@ -4,8 +4,9 @@
  *
  * The control is the same scan with the sandbox off: there it must find the planted values, or the scan is blind.
  */
-import { copyFileSync, readFileSync } from "node:fs";
+
 import { randomBytes } from "node:crypto";
+import { copyFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { callOrFail, fieldOf, textOf } from "../gateway-client.ts";
 import type { SandBundles } from "../processes/sand-bundles.ts";
@@ -26,7 +27,14 @@ export async function proveSecrets(options: SecretsProofOptions): Promise<ProofR
   const findings = collectFindings();
   const guarded = await scanInWorld(options, "required", findings);
   for (const place of guarded.finds) findings.expect(false, `a command found a secret in ${place}`);
-  expectSight(findings, guarded, ["environments", "commandLines", "descriptors", "files", "ports", "answers"]);
+  expectSight(findings, guarded, [
+    "environments",
+    "commandLines",
+    "descriptors",
+    "files",
+    "ports",
+    "answers",
+  ]);
   const open = await scanInWorld(options, "off", findings);
   findings.expect(
     open.finds.some((place) => place.startsWith("/proc/") && place.endsWith("/environ")),
@@ -53,13 +61,17 @@ export async function proveSecrets(options: SecretsProofOptions): Promise<ProofR
 
 function expectSight(findings: Findings, scan: SecretScan, kinds: readonly string[]): void {
   for (const kind of kinds) {
-    findings.expect((scan.looked[kind] ?? 0) > 0, `the scan could look at no ${kind}, so it proves nothing about them`);
+    findings.expect(
+      (scan.looked[kind] ?? 0) > 0,
+      `the scan could look at no ${kind}, so it proves nothing about them`,
+    );
   }
 }
 
 /** all values begin with the mark that the scan looks for */
 function plantedSecrets(): WorldSecrets {
-  const make = (what: string) => `${["planted", "secret", ""].join("~")}${what}-${randomBytes(12).toString("hex")}`;
+  const make = (what: string) =>
+    `${["planted", "secret", ""].join("~")}${what}-${randomBytes(12).toString("hex")}`;
   return { gateway: make("gateway"), daemon: make("daemon"), provider: make("provider") };
 }
 
@@ -84,7 +96,12 @@ async function scanInWorld(
   const tail = JSON.stringify(await callOrFail(access, "getAgentTranscriptTail", { id }));
   expectClean(findings, "the transcript", tail, secrets);
   for (const log of ["host.log", "daemon.log"])
-    expectClean(findings, `the ${sandbox} run's ${log}`, readFileSync(join(world.folder, log), "utf8"), secrets);
+    expectClean(
+      findings,
+      `the ${sandbox} run's ${log}`,
+      readFileSync(join(world.folder, log), "utf8"),
+      secrets,
+    );
   expectClean(findings, "the model's log", readFileSync(world.modelLog, "utf8"), secrets);
   return readReport(world, report, tail);
 }

@@ -38,12 +38,20 @@ export async function proveStream(options: StreamProofOptions): Promise<ProofRes
   for (const gzip of [false, true]) {
     for (let at = 0; at < log.length; at += options.frameStride) {
       const cut = { access, log, gzip, afterFrames: at };
-      expectUnion(findings, await readWithCut(cut), log, `cut after frame ${at}${gzip ? ", compressed" : ""}`);
+      expectUnion(
+        findings,
+        await readWithCut(cut),
+        log,
+        `cut after frame ${at}${gzip ? ", compressed" : ""}`,
+      );
       cuts += 1;
     }
   }
   const random = createSeededRandom(options.seed);
-  const bytes = Math.max(1, log.reduce((sum, event) => sum + event.payload.length, 0));
+  const bytes = Math.max(
+    1,
+    log.reduce((sum, event) => sum + event.payload.length, 0),
+  );
   for (let round = 0; round < options.byteCuts; round += 1) {
     const afterBytes = random.whole(1, bytes);
     const frames = await readWithCut({ access, log, gzip: random.chance(0.5), afterBytes });
@@ -79,9 +87,13 @@ async function followLive(world: SandWorld): Promise<LiveRead> {
   const agents = [await createAgent(access, "first"), await createAgent(access, "second")];
   await sendPrompt(access, agents[0], "run-many echo one; sleep 0.3 ;; echo two ;; sleep 0.6; echo three");
   await sendPrompt(access, agents[1], "parallel echo left ;; echo right; sleep 0.5");
-  await waitUntil("a command to run", async () => frames.some((frame) => frame.payload.includes("tool-call")), {
-    deadlineMs: readDeadlineMs,
-  });
+  await waitUntil(
+    "a command to run",
+    async () => frames.some((frame) => frame.payload.includes("tool-call")),
+    {
+      deadlineMs: readDeadlineMs,
+    },
+  );
   await host.end();
   ({ access, process: host } = await world.startHost());
   await sendPrompt(access, agents[1], "say and a last word");
@@ -108,7 +120,9 @@ async function readOneFrame(
         if (one.frames.at(-1)?.seq !== null) one.cut();
       },
     });
-    const idle = waitUntil("the proof to be over", isOver, { deadlineMs: readDeadlineMs }).catch(() => undefined);
+    const idle = waitUntil("the proof to be over", isOver, { deadlineMs: readDeadlineMs }).catch(
+      () => undefined,
+    );
     await Promise.race([session.closed, idle]);
     session.cut();
     return session.frames.filter((frame) => frame.seq !== null).slice(0, 1);
@@ -179,7 +193,9 @@ function expectUnion(
   findings.expect(missing.length === 0, `${where}: missing ${missing.slice(0, 3).join(", ")}`);
   findings.expect(invented.length === 0, `${where}: not in the log ${invented.slice(0, 3).join(", ")}`);
   const payloads = new Map(log.map((event) => [event.seq, event.payload]));
-  const changed = frames.filter((frame) => sortedJson(frame.payload) !== sortedJson(payloads.get(frame.seq ?? -1)));
+  const changed = frames.filter(
+    (frame) => sortedJson(frame.payload) !== sortedJson(payloads.get(frame.seq ?? -1)),
+  );
   findings.expect(changed.length === 0, `${where}: another payload under ${changed[0]?.seq}`);
   findings.expect(isRising(frames), `${where}: out of order`);
 }
@@ -214,7 +230,11 @@ async function settleLog(world: SandWorld, access: GatewayAccess): Promise<reado
 }
 
 async function createAgent(access: GatewayAccess, name: string): Promise<string> {
-  const made = await callOrFail(access, "createAgent", { name, description: "", clientNonce: `create-${name}` });
+  const made = await callOrFail(access, "createAgent", {
+    name,
+    description: "",
+    clientNonce: `create-${name}`,
+  });
   return textOf(fieldOf(fieldOf(made, "agent"), "id"));
 }
 

@@ -5,14 +5,31 @@
  * It knows no secret, only the mark that all planted ones begin with. `looked` counts what could be read at all: a
  * scan that saw nothing proves nothing.
  */
-import { closeSync, openSync, readdirSync, readFileSync, readlinkSync, readSync, lstatSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  readSync,
+  writeFileSync,
+} from "node:fs";
 import { get } from "node:http";
 import { join } from "node:path";
 
 const mark = ["planted", "secret", ""].join("~");
 const [reportPath, rootList] = process.argv.slice(2);
 const finds = [];
-const looked = { environments: 0, commandLines: 0, descriptors: 0, memories: 0, files: 0, ports: 0, answers: 0 };
+const looked = {
+  environments: 0,
+  commandLines: 0,
+  descriptors: 0,
+  memories: 0,
+  files: 0,
+  ports: 0,
+  answers: 0,
+};
 const filesMax = 60_000;
 const fileMaxBytes = 4 * 1024 * 1024;
 const memoryMaxBytes = 256 * 1024 * 1024;
@@ -35,7 +52,8 @@ function scanProcesses() {
   for (const pid of readdirSync("/proc").filter((name) => /^\d+$/u.test(name))) {
     scanText(`/proc/${pid}/environ`, "environments");
     scanText(`/proc/${pid}/cmdline`, "commandLines");
-    for (const fd of attempt(() => readdirSync(`/proc/${pid}/fd`)) ?? []) scanDescriptor(`/proc/${pid}/fd/${fd}`);
+    for (const fd of attempt(() => readdirSync(`/proc/${pid}/fd`)) ?? [])
+      scanDescriptor(`/proc/${pid}/fd/${fd}`);
     if (!own.has(pid)) scanMemory(pid);
   }
 }
@@ -109,14 +127,24 @@ function scanFolder(folder) {
 
 /** Every port that listens on this machine, asked without a bearer. */
 async function scanPorts() {
-  const tables = ["/proc/net/tcp", "/proc/net/tcp6"].map((path) => attempt(() => readFileSync(path, "latin1")) ?? "");
+  const tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(
+    (path) => attempt(() => readFileSync(path, "latin1")) ?? "",
+  );
   const ports = new Set();
   for (const line of tables.join("\n").split("\n")) {
     const match = /^\s*\d+: [0-9A-F]+:([0-9A-F]{4}) [0-9A-F]+:0000 0A /u.exec(line);
     if (match !== null) ports.add(Number.parseInt(match[1], 16));
   }
   looked.ports = ports.size;
-  const paths = ["/", "/health", "/events", "/api/listAgents", "/api/getHostStatus", "/v1/models", "/gateway.json"];
+  const paths = [
+    "/",
+    "/health",
+    "/events",
+    "/api/listAgents",
+    "/api/getHostStatus",
+    "/v1/models",
+    "/gateway.json",
+  ];
   for (const port of ports) for (const path of paths) await askPort(port, path);
 }
 
@@ -146,4 +174,4 @@ scanProcesses();
 for (const root of JSON.parse(rootList)) scanFolder(root);
 await scanPorts();
 writeFileSync(reportPath, JSON.stringify({ finds, looked }));
-console.log(`looked at ${JSON.stringify(looked)}; ${finds.length} finds`);
+process.stdout.write(`looked at ${JSON.stringify(looked)}; ${finds.length} finds\n`);

@@ -7,7 +7,7 @@ import { countEffects, readLines } from "../side-effect-file.ts";
 import { readStores } from "./read-stores.ts";
 import type { SweepClients } from "./sweep-clients.ts";
 import type { AgentEvidence, ExecutionEvidence, ModelCallEvidence, SweepEvidence } from "./sweep-evidence.ts";
-import { editAnchor, type EffectPaths, type WorkPlan } from "./work-plan.ts";
+import { type EffectPaths, editAnchor, type WorkPlan } from "./work-plan.ts";
 
 export interface EvidenceSources {
   readonly world: SandWorld;
@@ -19,7 +19,9 @@ export interface EvidenceSources {
 }
 
 /** Everything but the left processes, which are looked for when host and daemon have ended. */
-export async function collectEvidence(sources: EvidenceSources): Promise<Omit<SweepEvidence, "leftProcesses">> {
+export async function collectEvidence(
+  sources: EvidenceSources,
+): Promise<Omit<SweepEvidence, "leftProcesses">> {
   const { world, access, plan, clients } = sources;
   const roster = listOf(await callOrFail(access, "listAgents", {}));
   const stores = readStores(world.dataRoot);
@@ -30,7 +32,9 @@ export async function collectEvidence(sources: EvidenceSources): Promise<Omit<Sw
     agents.push({
       ...store,
       isRunning: fieldOf(row, "isRunning") !== false,
-      entries: listOf(fieldOf(tail, "entries")).map((entry) => Object.fromEntries(Object.entries(Object(entry)))),
+      entries: listOf(fieldOf(tail, "entries")).map((entry) =>
+        Object.fromEntries(Object.entries(Object(entry))),
+      ),
     });
   }
   return {

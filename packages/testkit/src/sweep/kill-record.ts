@@ -43,7 +43,10 @@ export function tallyKills(kills: readonly KillRecord[]): KillHistogram {
 export function formatHistogram(histogram: KillHistogram): string {
   const share = histogram.kills === 0 ? 0 : Math.round((100 * histogram.withOpenTurn) / histogram.kills);
   const bars = (rows: Readonly<Record<string, number>>) =>
-    Object.entries(rows).map(([name, count]) => `  ${name.padEnd(22)} ${String(count).padStart(4)} ${"#".repeat(Math.min(count, 60))}`);
+    Object.entries(rows).map(
+      ([name, count]) =>
+        `  ${name.padEnd(22)} ${String(count).padStart(4)} ${"#".repeat(Math.min(count, 60))}`,
+    );
   return [
     `${histogram.kills} kills, ${histogram.withOpenTurn} with an open turn (${share} %)`,
     "what the most exposed turn was doing:",

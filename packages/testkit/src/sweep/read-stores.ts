@@ -84,19 +84,23 @@ function readStore(database: DatabaseSync): Omit<StoreContents, "agentId"> {
     (row) => String(row.turn_id),
   );
   return {
-    prompts: all(database, "SELECT nonce, prompt_id, entry_id, turn_id FROM prompts ORDER BY ordinal").map((row) => ({
-      nonce: String(row.nonce),
-      promptId: String(row.prompt_id),
-      entryId: String(row.entry_id),
-      turnId: row.turn_id === null ? null : String(row.turn_id),
-    })),
-    turns: all(database, "SELECT turn_id, generation, state, outcome FROM turns ORDER BY generation").map((row) => ({
-      turnId: String(row.turn_id),
-      generation: Number(row.generation),
-      state: String(row.state),
-      outcome: row.outcome === null ? null : String(row.outcome),
-      records: (records.get(String(row.turn_id)) ?? []).map(readRecord),
-    })),
+    prompts: all(database, "SELECT nonce, prompt_id, entry_id, turn_id FROM prompts ORDER BY ordinal").map(
+      (row) => ({
+        nonce: String(row.nonce),
+        promptId: String(row.prompt_id),
+        entryId: String(row.entry_id),
+        turnId: row.turn_id === null ? null : String(row.turn_id),
+      }),
+    ),
+    turns: all(database, "SELECT turn_id, generation, state, outcome FROM turns ORDER BY generation").map(
+      (row) => ({
+        turnId: String(row.turn_id),
+        generation: Number(row.generation),
+        state: String(row.state),
+        outcome: row.outcome === null ? null : String(row.outcome),
+        records: (records.get(String(row.turn_id)) ?? []).map(readRecord),
+      }),
+    ),
     eventSeqs: selectEvents(database).map((event) => event.seq),
   };
 }

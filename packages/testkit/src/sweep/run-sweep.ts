@@ -21,7 +21,11 @@ export interface FailpointHit {
 
 export type SweepKind =
   | { readonly kind: "random"; readonly kills: number }
-  | { readonly kind: "failpoints"; readonly points: readonly FailpointHit[]; readonly side: "host" | "daemon" }
+  | {
+      readonly kind: "failpoints";
+      readonly points: readonly FailpointHit[];
+      readonly side: "host" | "daemon";
+    }
   | { readonly kind: "daemon"; readonly kills: number };
 
 export interface SweepRunOptions {
@@ -133,7 +137,10 @@ async function waitForWork(stage: SweepStage): Promise<void> {
   }).catch(() => undefined);
 }
 
-async function dieAtPoints(stage: SweepStage, points: readonly FailpointHit[]): Promise<readonly FailpointHit[]> {
+async function dieAtPoints(
+  stage: SweepStage,
+  points: readonly FailpointHit[],
+): Promise<readonly FailpointHit[]> {
   const missed: FailpointHit[] = [];
   for (const point of points) {
     const host = await stage.raiseHost({ env: { SAND_FAILPOINT: `${point.name}:${point.hit}` } });
@@ -146,7 +153,10 @@ async function dieAtPoints(stage: SweepStage, points: readonly FailpointHit[]): 
   return missed;
 }
 
-async function dieInDaemon(stage: SweepStage, points: readonly FailpointHit[]): Promise<readonly FailpointHit[]> {
+async function dieInDaemon(
+  stage: SweepStage,
+  points: readonly FailpointHit[],
+): Promise<readonly FailpointHit[]> {
   const missed: FailpointHit[] = [];
   await raiseReady(stage);
   for (const point of points) {
@@ -167,7 +177,9 @@ async function dieInDaemon(stage: SweepStage, points: readonly FailpointHit[]): 
 
 /** True when the process died by itself; the signal tells a failpoint from a crash. */
 async function endsWithin(process: StartedProcess, deadlineMs: number): Promise<boolean> {
-  const exit = await waitUntil("the process to end", () => process.exit(), { deadlineMs }).catch(() => undefined);
+  const exit = await waitUntil("the process to end", () => process.exit(), { deadlineMs }).catch(
+    () => undefined,
+  );
   if (exit !== undefined && exit.signal !== "SIGKILL")
     throw new Error(`the ${process.name} ended as ${JSON.stringify(exit)}:\n${await process.output()}`);
   return exit !== undefined;
@@ -182,7 +194,12 @@ async function killDaemons(stage: SweepStage, count: number): Promise<void> {
     const takesHostToo = random.chance(0.25);
     await stage.daemon().end();
     if (takesHostToo) await stage.killHost("daemon and host");
-    else stage.noteDeath({ at: "daemon", shownRunning: await stage.countRunning(), openTurns: ["tool running"] });
+    else
+      stage.noteDeath({
+        at: "daemon",
+        shownRunning: await stage.countRunning(),
+        openTurns: ["tool running"],
+      });
     await delay(random.whole(0, 500));
     await stage.raiseDaemon();
     if (takesHostToo) await raiseReady(stage);

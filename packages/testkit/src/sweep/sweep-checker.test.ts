@@ -9,7 +9,7 @@ const prompt: PlannedPrompt = {
   nonce: "nonce-a",
   name: "a",
   whenBusy: "queue",
-  then: "wait",
+  afterwards: "wait",
   steps: [[{ kind: "shell", effect: "effect-a-0-0", beforeMs: 0, afterMs: 0 }]],
   frameDelayMs: 0,
 };
@@ -29,7 +29,13 @@ const journal: readonly RecordEvidence[] = [
   { kind: "turnSettled", body: { outcome: "success" } },
 ];
 
-const turn: TurnEvidence = { turnId: "t1", generation: 1, state: "settled", outcome: "success", records: journal };
+const turn: TurnEvidence = {
+  turnId: "t1",
+  generation: 1,
+  state: "settled",
+  outcome: "success",
+  records: journal,
+};
 
 const sound: SweepEvidence = {
   plan: { agents: [{ name: "worker", nonce: "create-0" }], prompts: [prompt] },
@@ -86,7 +92,11 @@ test("a sound sweep has no findings", () => {
 });
 
 const damages: readonly (readonly [string, SweepEvidence, readonly SweepRule[]])[] = [
-  ["an accepted nonce that isn't found", { ...sound, statuses: { "nonce-a": "not-found" } }, ["prompts lost"]],
+  [
+    "an accepted nonce that isn't found",
+    { ...sound, statuses: { "nonce-a": "not-found" } },
+    ["prompts lost"],
+  ],
   ["an accepted prompt without a row", withAgent({ prompts: [] }), ["prompts lost"]],
   [
     "an accepted prompt that no turn took",
@@ -102,23 +112,27 @@ const damages: readonly (readonly [string, SweepEvidence, readonly SweepRule[]])
     "a prompt twice in one request",
     {
       ...sound,
-      modelCalls: [{ lastUserText: "script:a", step: 0, violations: [], userTexts: ["script:a", "script:a"] }],
+      modelCalls: [
+        { lastUserText: "script:a", step: 0, violations: [], userTexts: ["script:a", "script:a"] },
+      ],
     },
     ["duplicate turns"],
   ],
-  ["a creation that made two agents", { ...sound, createdAgents: [["agent-1", "agent-2"]] }, ["duplicate turns"]],
+  [
+    "a creation that made two agents",
+    { ...sound, createdAgents: [["agent-1", "agent-2"]] },
+    ["duplicate turns"],
+  ],
   ["an effect that happened twice", { ...sound, effects: { "effect-a-0-0": 2 } }, ["doubled effects"]],
   ["an effect that is missing", { ...sound, effects: {} }, ["lost effects"]],
-  [
-    "an effect without an intent",
-    withTurn({ records: withoutRecord("toolIntended") }),
-    ["invented effects"],
-  ],
+  ["an effect without an intent", withTurn({ records: withoutRecord("toolIntended") }), ["invented effects"]],
   [
     "a request with an unpaired call",
     {
       ...sound,
-      modelCalls: [{ lastUserText: "script:a", step: 0, violations: ["call c1 has no result"], userTexts: [] }],
+      modelCalls: [
+        { lastUserText: "script:a", step: 0, violations: ["call c1 has no result"], userTexts: [] },
+      ],
     },
     ["unpaired calls"],
   ],
@@ -143,7 +157,11 @@ const damages: readonly (readonly [string, SweepEvidence, readonly SweepRule[]])
     withTurn({ records: withoutRecord("stepPrepared") }),
     ["model calls without intent"],
   ],
-  ["a missing answer", withAgent({ entries: sound.agents[0]?.entries.slice(0, 2) ?? [] }), ["wrong transcripts"]],
+  [
+    "a missing answer",
+    withAgent({ entries: sound.agents[0]?.entries.slice(0, 2) ?? [] }),
+    ["wrong transcripts"],
+  ],
   [
     "a tool call left running",
     withAgent({

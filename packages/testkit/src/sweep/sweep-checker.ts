@@ -4,7 +4,19 @@
  *
  * Each rule returns its findings as sentences; no finding means that the rule held.
  */
-import type { AgentEvidence, RecordEvidence, SweepEvidence, TurnEvidence } from "./sweep-evidence.ts";
+import {
+  allTurns,
+  answerText,
+  callsOf,
+  countBy,
+  intendedEffects,
+  isDelivery,
+  objectOf,
+  promptIdOf,
+  resultsOf,
+  settledCalls,
+} from "./journal-view.ts";
+import type { AgentEvidence, SweepEvidence } from "./sweep-evidence.ts";
 import { answerOfPrompt, type PlannedPrompt, textOfPrompt } from "./work-plan.ts";
 
 export type SweepRule =
@@ -55,7 +67,8 @@ export function countFindings(verdict: SweepVerdict): number {
 function findLostPrompts(evidence: SweepEvidence): readonly string[] {
   return evidence.accepted.flatMap(({ nonce, agentId }) => {
     const findings: string[] = [];
-    if (evidence.statuses[nonce] !== "found") findings.push(`${nonce} is answered ${evidence.statuses[nonce]}`);
+    if (evidence.statuses[nonce] !== "found")
+      findings.push(`${nonce} is answered ${evidence.statuses[nonce]}`);
     const agent = evidence.agents.find((one) => one.agentId === agentId);
     const row = agent?.prompts.find((prompt) => prompt.nonce === nonce);
     if (row === undefined) findings.push(`${nonce} has no row in the ledger of ${agentId}`);
@@ -90,7 +103,9 @@ function findDuplicateTurns(evidence: SweepEvidence): readonly string[] {
 
 function findDuplicateAgents(evidence: SweepEvidence): readonly string[] {
   const created = evidence.createdAgents.map((ids) => new Set(ids));
-  const findings = created.filter((ids) => ids.size > 1).map((ids) => `one creation made ${[...ids].join(", ")}`);
+  const findings = created
+    .filter((ids) => ids.size > 1)
+    .map((ids) => `one creation made ${[...ids].join(", ")}`);
   const known = new Set(evidence.createdAgents.flat());
   const invented = evidence.agents.filter((agent) => !known.has(agent.agentId));
   return [...findings, ...invented.map((agent) => `agent ${agent.agentId} was never asked for`)];
@@ -162,7 +177,9 @@ function findWrongOutcomes(evidence: SweepEvidence): readonly string[] {
 
 /** Record before effect: a model call that no journal intended is a call that nobody can account for. */
 function findUnintendedModelCalls(evidence: SweepEvidence): readonly string[] {
-  const intents = allTurns(evidence).flatMap((turn) => turn.records.filter((record) => record.kind === "stepPrepared"));
+  const intents = allTurns(evidence).flatMap((turn) =>
+    turn.records.filter((record) => record.kind === "stepPrepared"),
+  );
   const calls = evidence.modelCalls.length;
   return calls > intents.length ? [`${calls} model calls for ${intents.length} intents`] : [];
 }
@@ -172,8 +189,12 @@ function findWrongEntries(agent: AgentEvidence, evidence: SweepEvidence): readon
   for (const [id, count] of countBy(agent.entries.map((entry) => String(entry.id)))) {
     if (count > 1) findings.push(`entry ${id} stands ${count} times`);
   }
-  const contents = countBy(agent.entries.filter((entry) => entry.kind === "message").map((entry) => String(entry.content)));
-  const accepted = new Set(evidence.accepted.filter((one) => one.agentId === agent.agentId).map((one) => one.nonce));
+  const contents = countBy(
+    agent.entries.filter((entry) => entry.kind === "message").map((entry) => String(entry.content)),
+  );
+  const accepted = new Set(
+    evidence.accepted.filter((one) => one.agentId === agent.agentId).map((one) => one.nonce),
+  );
   for (const prompt of evidence.plan.prompts.filter((one) => accepted.has(one.nonce))) {
     const count = contents.get(textOfPrompt(prompt)) ?? 0;
     if (count !== 1) findings.push(`the message of ${prompt.nonce} stands ${count} times`);
@@ -192,7 +213,9 @@ function findWrongEntries(agent: AgentEvidence, evidence: SweepEvidence): readon
 
 function findBrokenEvents(agent: AgentEvidence): readonly string[] {
   const seqs = agent.eventSeqs;
-  return seqs.flatMap((seq, at) => (at > 0 && seq <= (seqs[at - 1] ?? 0) ? [`event ${seq} is out of order`] : []));
+  return seqs.flatMap((seq, at) =>
+    at > 0 && seq <= (seqs[at - 1] ?? 0) ? [`event ${seq} is out of order`] : [],
+  );
 }
 
 /** The prompts whose script must have run to its end: the last one delivered in a turn that succeeded. */
@@ -204,87 +227,4 @@ function uncutPrompts(evidence: SweepEvidence): readonly PlannedPrompt[] {
     const prompt = last === undefined ? undefined : byText.get(String(objectOf(last.body.prompt).text));
     return prompt === undefined ? [] : [prompt];
   });
-}
-
-interface JournalCall {
-  readonly callId: string;
-  readonly argsText: string;
-}
-
-function callsOf(turn: TurnEvidence): readonly JournalCall[] {
-  return turn.records
-    .filter((record) => record.kind === "stepCompleted")
-    .flatMap((record) => listOf(record.body.calls))
-    .map(objectOf)
-    .map((call) => ({ callId: String(call.callId), argsText: String(call.argsText) }));
-}
-
-interface JournalResult {
-  readonly callId: string;
-  readonly outcome: string;
-  readonly text: string;
-}
-
-function resultsOf(turn: TurnEvidence): readonly JournalResult[] {
-  return turn.records
-    .filter((record) => record.kind === "toolSettled")
-    .map((record) => objectOf(record.body.result))
-    .map((result) => ({
-      callId: String(result.callId),
-      outcome: String(result.outcome),
-      text: String(result.text).slice(0, 200),
-    }));
-}
-
-function settledCalls(evidence: SweepEvidence): readonly { readonly settled: JournalResult; readonly effect: string }[] {
-  return allTurns(evidence).flatMap((turn) => {
-    const calls = new Map(callsOf(turn).map((call) => [call.callId, call]));
-    return resultsOf(turn).flatMap((settled) => {
-      const effect = effectIn(calls.get(settled.callId)?.argsText ?? "");
-      return effect === undefined ? [] : [{ settled, effect }];
-    });
-  });
-}
-
-function intendedEffects(evidence: SweepEvidence): readonly string[] {
-  return allTurns(evidence).flatMap((turn) => {
-    const intended = new Set(
-      turn.records.filter((record) => record.kind === "toolIntended").map((record) => String(record.body.callId)),
-    );
-    return callsOf(turn).flatMap((call) => (intended.has(call.callId) ? (effectIn(call.argsText) ?? []) : []));
-  });
-}
-
-function effectIn(argsText: string): string | undefined {
-  return /effect-[a-z0-9-]+/u.exec(argsText)?.[0];
-}
-
-function isDelivery(record: RecordEvidence): boolean {
-  return record.kind === "promptDelivered";
-}
-
-function promptIdOf(record: RecordEvidence): string {
-  return String(objectOf(record.body.prompt).promptId);
-}
-
-function answerText(entry: Readonly<Record<string, unknown>>): string {
-  return String(objectOf(entry.message).content);
-}
-
-function allTurns(evidence: SweepEvidence): readonly TurnEvidence[] {
-  return evidence.agents.flatMap((agent) => agent.turns);
-}
-
-function countBy(items: readonly string[]): ReadonlyMap<string, number> {
-  const counts = new Map<string, number>();
-  for (const item of items) counts.set(item, (counts.get(item) ?? 0) + 1);
-  return counts;
-}
-
-function objectOf(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null ? Object.fromEntries(Object.entries(value)) : {};
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
 }

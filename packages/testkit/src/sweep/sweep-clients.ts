@@ -97,7 +97,8 @@ async function sendPrompt(deps: SweepClientsDeps, task: ClientTask, book: Client
       const reply = await callCurrent(deps, "sendPrompt", body);
       if (reply === undefined) return undefined;
       last = `${reply.status} ${JSON.stringify(reply.body)}`;
-      if (reply.status !== 200 && reply.status !== 503) book.findings.push(`${prompt.nonce} was answered ${last}`);
+      if (reply.status !== 200 && reply.status !== 503)
+        book.findings.push(`${prompt.nonce} was answered ${last}`);
       return reply.status === 200;
     },
     { deadlineMs: acknowledgeDeadlineMs, everyMs: 50, describe: () => last },
@@ -107,16 +108,21 @@ async function sendPrompt(deps: SweepClientsDeps, task: ClientTask, book: Client
 }
 
 /** The very next question after the acknowledgement, whether the same host answers it or the next one. */
-async function askAfter(deps: SweepClientsDeps, { prompt, agentId }: ClientTask, book: ClientBook): Promise<void> {
+async function askAfter(
+  deps: SweepClientsDeps,
+  { prompt, agentId }: ClientTask,
+  book: ClientBook,
+): Promise<void> {
   const query = { accountSlot: "host", clientNonce: prompt.nonce, agentId };
   const reply = await callCurrent(deps, "promptAcceptanceStatus", query);
   if (reply?.status !== 200) return;
   const outcome = textOf(fieldOf(reply.body, "outcome"));
-  if (outcome !== "found") book.findings.push(`${prompt.nonce} was acknowledged and then answered ${outcome}`);
+  if (outcome !== "found")
+    book.findings.push(`${prompt.nonce} was acknowledged and then answered ${outcome}`);
 }
 
 async function follow(deps: SweepClientsDeps, task: ClientTask): Promise<void> {
-  switch (task.prompt.then) {
+  switch (task.prompt.afterwards) {
     case "wait":
       await waitForIdle(deps, [task.agentId]);
       return;

@@ -15,7 +15,7 @@ import type { KillRecord } from "./kill-record.ts";
 import { readOpenTurns } from "./read-stores.ts";
 import { findRunning, type SweepClients, startSweepClients, waitForIdle } from "./sweep-clients.ts";
 import type { SweepEvidence } from "./sweep-evidence.ts";
-import { editAnchor, type EffectPaths, planWork, toModelScript } from "./work-plan.ts";
+import { type EffectPaths, editAnchor, planWork, toModelScript } from "./work-plan.ts";
 
 export interface StageOptions {
   readonly seed: number;
@@ -52,7 +52,12 @@ const shutdownDeadlineMs = 20_000;
 export async function openSweepStage(options: StageOptions): Promise<SweepStage> {
   const random = createSeededRandom(options.seed);
   const plan = planWork(random.fork("plan"), options);
-  const state: { access?: GatewayAccess; host?: StartedProcess; daemon?: StartedProcess; wantsMore: boolean } = {
+  const state: {
+    access?: GatewayAccess;
+    host?: StartedProcess;
+    daemon?: StartedProcess;
+    wantsMore: boolean;
+  } = {
     wantsMore: true,
   };
   const kills: KillRecord[] = [];
@@ -132,7 +137,8 @@ async function prepareWorld(options: StageOptions, script: (paths: EffectPaths) 
     editedFile: (agent) => join(world.workspace, relative.editedFile(agent)),
   };
   mkdirSync(paths.writtenFolder);
-  for (let agent = 0; agent < options.agents; agent += 1) writeFileSync(paths.editedFile(agent), `${editAnchor}\n`);
+  for (let agent = 0; agent < options.agents; agent += 1)
+    writeFileSync(paths.editedFile(agent), `${editAnchor}\n`);
   return { world, paths };
 }
 
@@ -150,7 +156,9 @@ async function shutDown(
     if (exit?.code !== 0) found.push(`the ${one.name} ended as ${JSON.stringify(exit ?? "still running")}`);
   }
   const left = () => world.leftProcesses();
-  await waitUntil("nothing to be left", () => left().length === 0, { deadlineMs: shutdownDeadlineMs }).catch(() => undefined);
+  await waitUntil("nothing to be left", () => left().length === 0, { deadlineMs: shutdownDeadlineMs }).catch(
+    () => undefined,
+  );
   return [...found, ...left().map(({ pid, command }) => `${pid} ${command}`)];
 }
 

@@ -23,7 +23,7 @@ export interface PlannedPrompt {
   readonly name: string;
   readonly whenBusy: "steer" | "queue" | "interrupt";
   /** what the client does after the acceptance: wait for the end, send the next one at once, or interrupt the run */
-  readonly then: "wait" | "go-on" | "interrupt";
+  readonly afterwards: "wait" | "go-on" | "interrupt";
   /** calls of each step; those within one step run side by side */
   readonly steps: readonly (readonly PlannedCall[])[];
   /** pause between the frames of the model's answers, in `ms` */
@@ -47,19 +47,21 @@ export function planWork(random: SeededRandom, size: PlanSize): WorkPlan {
     nonce: `create-${run}-${at}`,
   }));
   const prompts = agents.flatMap((_, agent) =>
-    Array.from({ length: size.promptsPerAgent }, (_unused, at) => planPrompt(random, agent, `${run}-${agent}-${at}`)),
+    Array.from({ length: size.promptsPerAgent }, (_unused, at) =>
+      planPrompt(random, agent, `${run}-${agent}-${at}`),
+    ),
   );
   return { agents, prompts };
 }
 
 function planPrompt(random: SeededRandom, agent: number, name: string): PlannedPrompt {
-  const then = random.pick(["wait", "wait", "wait", "go-on", "go-on", "interrupt"] as const);
+  const afterwards = random.pick(["wait", "wait", "wait", "go-on", "go-on", "interrupt"] as const);
   return {
     agent,
     nonce: `nonce-${name}-${random.word(8)}`,
     name,
     whenBusy: random.pick(["steer", "steer", "queue", "queue", "interrupt"] as const),
-    then,
+    afterwards,
     steps: Array.from({ length: random.whole(1, 4) }, (_, step) => planStep(random, `${name}-${step}`)),
     frameDelayMs: random.pick([0, 0, 10, 30] as const),
   };

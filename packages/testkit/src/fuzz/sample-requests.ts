@@ -1,0 +1,154 @@
+/**
+ * A sound example of each thing that a client can ask of the gateway and the daemon: where a mutation begins.
+ *
+ * Nothing here or in what grows from it can hurt the machine that runs it: commands only end at once, paths stay in
+ * the world's folder.
+ */
+import { type BuiltCommandName, builtCommands, isBuiltCommand, type JsonObject } from "@sand/protocol";
+
+export interface FuzzTarget {
+  /** what the count goes under: a command, a route or a procedure */
+  readonly name: string;
+  readonly server: "gateway" | "daemon";
+  readonly method: string;
+  readonly path: string;
+  /** `undefined` for a request without a body */
+  readonly body: JsonObject | undefined;
+  /** the answer may be a stream that doesn't end by itself, or come late by its nature */
+  readonly isOpenEnded: boolean;
+}
+
+export interface SampleIds {
+  readonly agentId: string;
+  readonly nonce: string;
+}
+
+const commandBodies = ({ agentId, nonce }: SampleIds): Readonly<Record<BuiltCommandName, JsonObject>> => ({
+  listAgents: {},
+  countAgents: {},
+  createAgent: {
+    name: "fuzzed",
+    description: "made by the fuzz",
+    title: "",
+    avatarShape: "blob",
+    avatarColor: "red",
+    origin: "user",
+    clientNonce: nonce,
+    purpose: "disk-saver",
+    templateId: "a-b",
+    isIntroductionSuppressed: true,
+  },
+  updateAgent: { id: agentId, profile: { name: "fuzzed", description: "", title: "x", avatarShape: null } },
+  deleteAgent: { id: "no-such-agent" },
+  deleteAgents: { ids: ["no-such-agent", "nor-this-one"] },
+  interruptAgentRun: { id: agentId },
+  sendPrompt: {
+    prompt: "script:say hello",
+    agentId,
+    clientNonce: nonce,
+    attachmentPaths: [],
+    attachmentNames: [],
+    richText: { type: "doc", content: [] },
+    replyToId: "entry",
+    isFork: false,
+    whenBusy: "queue",
+    enterEpochMs: 1,
+  },
+  promptAcceptanceStatus: { accountSlot: "host", clientNonce: nonce, agentId },
+  getTranscript: {},
+  getAgentTranscriptTail: { id: agentId, limit: 10, beforeSeq: 100 },
+  openAgentTail: { id: agentId, limit: 10 },
+  getSubagents: { id: agentId },
+  getAsyncTasks: { id: agentId },
+  getHostStatus: {},
+});
+
+const routes: readonly (readonly [method: string, path: string])[] = [
+  ["GET", "/health"],
+  ["GET", "/events"],
+  ["POST", "/events/echo?nonce=abc"],
+  ["GET", "/avatars/agent?v=1"],
+  ["POST", "/prepare-upgrade"],
+  ["GET", "/local-exec/requests"],
+  ["POST", "/local-exec/responses"],
+  ["GET", "/webauthn/requests"],
+  ["POST", "/webauthn/responses"],
+  ["GET", "/cookie-origin-approval/requests"],
+  ["POST", "/cookie-origin-approval/responses"],
+  ["POST", "/api/searchAgents"],
+  ["POST", "/api/noSuchCommand"],
+];
+
+export function gatewayTargets(ids: SampleIds): readonly FuzzTarget[] {
+  const bodies = commandBodies(ids);
+  const commands = Object.keys(builtCommands)
+    .filter(isBuiltCommand)
+    .map(
+      (name): FuzzTarget => ({
+        name,
+        server: "gateway",
+        method: "POST",
+        path: `/api/${name}`,
+        body: bodies[name],
+        isOpenEnded: false,
+      }),
+    );
+  return [
+    ...commands,
+    ...routes.map(
+      ([method, path]): FuzzTarget => ({
+        name: `${method} ${path.split("?")[0]}`,
+        server: "gateway",
+        method,
+        path,
+        body: method === "POST" ? {} : undefined,
+        isOpenEnded: path === "/events",
+      }),
+    ),
+  ];
+}
+
+const procedureBodies: Readonly<Record<string, JsonObject>> = {
+  "Processes/Start": {
+    processId: "fuzz-1",
+    shell: "exit 3",
+    cwd: "",
+    env: { FUZZ: "1" },
+    user: "",
+    tty: false,
+    stdin: false,
+    sandbox: { writableRoots: [], maskedPaths: [] },
+    lineage: { agentId: "a", turnId: "t" },
+    background: false,
+    killMs: 1000,
+  },
+  "Processes/Attach": { processId: "fuzz-1", after: { seq: 0, stdout: 0, stderr: 0 } },
+  "Processes/Read": { processId: "fuzz-1", after: { seq: 0 }, waitMs: 0, maxBytes: 100 },
+  "Processes/Write": { processId: "fuzz-1", offset: 0, data: "aGk=" },
+  "Processes/CloseStdin": { processId: "fuzz-1" },
+  "Processes/Signal": { processId: "fuzz-1", name: "SIGTERM", scope: 2, killAfterMs: 100 },
+  "Processes/Wait": { processId: "fuzz-1", waitMs: 0 },
+  "Processes/List": { lineage: { agentId: "a" } },
+  "Processes/Forget": { processId: "fuzz-1" },
+  "Files/Read": { path: "fuzzed.txt", offset: 0, lengthMax: 100 },
+  "Files/Write": { path: "fuzzed.txt", data: "aGk=", precondition: "", operationId: "op-1", mode: 420 },
+  "Files/List": { path: "", depth: 1, entriesMax: 10 },
+  "Files/Stat": { path: "fuzzed.txt" },
+  "Files/Grep": { pattern: "a", literal: false, path: "", globs: ["*.txt"], contextLines: 1, matchesMax: 5 },
+  "Files/Glob": { pattern: "*.txt", path: "", filesMax: 5 },
+  "Control/Ping": { nonce: "n" },
+  "Control/Capabilities": {},
+};
+
+const openEndedProcedures: readonly string[] = ["Processes/Attach", "Processes/Read", "Processes/Wait"];
+
+export function daemonTargets(): readonly FuzzTarget[] {
+  return Object.entries(procedureBodies).map(([name, body]) => ({
+    name,
+    server: "daemon",
+    method: "POST",
+    path: `/exec.v1.${name}`,
+    body,
+    isOpenEnded: openEndedProcedures.includes(name),
+  }));
+}

@@ -1,0 +1,10 @@
+/** The proofs' own door: they start whole worlds of processes, which no unit test wants to load. */
+export { type FuzzOptions, runFuzz } from "../fuzz/run-fuzz.ts";
+export { findBundles, type SandBundles } from "../processes/sand-bundles.ts";
+export { createWorld, type SandWorld } from "../processes/sand-world.ts";
+export type { ProofResult } from "./proof-result.ts";
+export { digestBundles, openProofState } from "./proof-state.ts";
+export { type KillSweepOptions, type KillSweepResult, proveKillSweep } from "./prove-kill-sweep.ts";
+export { type NonceProofOptions, proveNonce } from "./prove-nonce.ts";
+export { proveSecrets, type SecretsProofOptions } from "./prove-secrets.ts";
+export { proveStream, type StreamProofOptions } from "./prove-stream.ts";

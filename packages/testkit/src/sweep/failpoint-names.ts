@@ -1,0 +1,34 @@
+/**
+ * Every failpoint of the product, by the process that dies at it. A test compares this table with the sources, so a
+ * new failpoint that no sweep reaches can't slip in.
+ */
+export const hostFailpoints = [
+  "accept.before",
+  "accept.claimed",
+  "deliver.after",
+  "intent.model",
+  "effect.model.begin",
+  "effect.model.end",
+  "result.model",
+  "intent.tool",
+  "effect.tool.before",
+  "effect.tool.after",
+  "result.tool",
+  "settle.before",
+  "settle.after",
+  "commit.before",
+  "commit.after",
+  "index.commit.before",
+  "index.commit.after",
+  "publish.before",
+  "publish.after",
+  "index.publish.after",
+  "reply.before",
+  "reply.after",
+  "boot.resume",
+] as const;
+
+export const daemonFailpoints = ["exec.intent", "exec.spawned", "exec.exit"] as const;
+
+/** The keeper is the process that waits for a command; it's started by the daemon and outlives it. */
+export const keeperFailpoints = ["keeper.claimed", "keeper.spawned", "keeper.exited"] as const;

@@ -1,0 +1,109 @@
+/**
+ * `pnpm proof <issue>`: runs each "must show" of an issue in full and writes `docs/proofs/<issue>.json` with commit,
+ * seed, figures and date. It may be stopped: parts that are done are kept and add up at unchanged code.
+ *
+ *   --seed S      repeats a proof
+ *   --only NAME   one part alone; nothing is written to docs
+ */
+import { execFileSync } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import * as kit from "../packages/testkit/src/proofs/door.ts";
+
+const root = join(import.meta.dirname, "..");
+const defaultSeed = 20_261_130;
+
+/** By issue: name → what runs it. Each resolves with `{ figures, findings }`. */
+const proofs = {
+  2: {
+    "kill sweep": ({ seed, scratch }) =>
+      kit.proveKillSweep({
+        seed,
+        randomKills: 150,
+        hitsPerFailpoint: 3,
+        daemonKills: 30,
+        withControl: true,
+        stateFile: join(scratch, "kill-sweep.jsonl"),
+        keepFailedIn: join(scratch, "failed"),
+        report: (line) => console.log(`  ${line}`),
+      }),
+    nonce: ({ bundles }) => kit.proveNonce({ bundles, posts: 200, kills: 50 }),
+    stream: ({ bundles, seed }) => kit.proveStream({ bundles, seed, byteCuts: 300, frameStride: 1 }),
+    secrets: ({ bundles }) => kit.proveSecrets({ bundles }),
+    fuzz: ({ bundles, seed }) => kit.runFuzz({ bundles, seed, requests: 25_000, perTargetMin: 500 }),
+  },
+};
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { seed: { type: "string" }, only: { type: "string" } },
+});
+const issue = positionals[0] ?? "";
+const parts = proofs[issue];
+if (parts === undefined) {
+  console.error(`usage: pnpm proof <issue>; there are proofs for ${Object.keys(proofs).join(", ")}`);
+  process.exit(2);
+}
+
+const seed = values.seed === undefined ? defaultSeed : Number(values.seed);
+const scratch = join(root, ".tmp", "proofs", issue);
+const bundles = kit.findBundles("shipped");
+const code = kit.digestBundles(bundles, kit.findBundles("test"));
+const state = kit.openProofState(join(scratch, "parts.jsonl"), `${code}/${seed}`);
+console.log(`proof of issue ${issue}: seed ${seed}, bundles ${code.slice(0, 12)}`);
+
+const shown = {};
+let failed = 0;
+for (const [name, prove] of Object.entries(parts)) {
+  if (values.only !== undefined && values.only !== name) continue;
+  console.log(`${name}:`);
+  const { passed, ...record } = await runPart(name, prove);
+  for (const finding of record.findings) console.log(`  FINDING ${finding}`);
+  console.log(`  ${passed ? "passed" : "FAILED"} ${JSON.stringify(record.figures)}`);
+  shown[name] = { passed, ...record };
+  if (!passed) failed += 1;
+}
+if (values.only === undefined) writeRecord();
+console.log(failed === 0 ? "all parts passed" : `${failed} parts failed`);
+process.exitCode = failed === 0 ? 0 : 1;
+
+/** A failed part isn't kept: the next start tries it again. */
+async function runPart(name, prove) {
+  const startedMs = Date.now();
+  const attempt = async () => {
+    const { figures, findings, histogram, hits } = await prove({ bundles, seed, scratch });
+    const result = { figures, findings: findings.slice(0, 50), histogram, hits };
+    const tookSeconds = Math.round((Date.now() - startedMs) / 1000);
+    return { passed: findings.length === 0, tookSeconds, at: new Date().toISOString(), ...result };
+  };
+  try {
+    return await state.once(name, async () => {
+      const result = await attempt();
+      if (!result.passed) throw Object.assign(new Error(`${name} failed`), { result });
+      return result;
+    });
+  } catch (error) {
+    if (error.result !== undefined) return error.result;
+    return { passed: false, figures: {}, findings: [String(error.stack ?? error)] };
+  }
+}
+
+function writeRecord() {
+  const git = (...args) => execFileSync("git", args, { cwd: root, encoding: "utf8" }).trim();
+  const record = {
+    issue: Number(issue),
+    passed: failed === 0,
+    commit: git("rev-parse", "HEAD"),
+    dirty: git("status", "--porcelain", "--", "packages", "scripts", "proto") !== "",
+    bundlesSha256: code,
+    seed,
+    date: new Date().toISOString(),
+    node: process.version,
+    parts: shown,
+  };
+  const folder = join(root, "docs", "proofs");
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, `${issue}.json`), `${JSON.stringify(record, null, 2)}\n`);
+  console.log(`wrote docs/proofs/${issue}.json`);
+}
