@@ -34,10 +34,12 @@ export function cutTail(text: string, maxBytes: number): string {
   while (from < bytes.length && ((bytes[from] ?? 0) & 0xc0) === 0x80) from += 1;
   let start = text.length - bytes.toString("utf8", from).length;
   const opened = openEscapeAt(text, start);
-  if (opened !== undefined)
-    start =
-      opened + (wholeEscape.exec(text.slice(opened, opened + escapeMaxChars))?.[0].length ?? start - opened);
-  const lineStart = text.indexOf("\n", start) + 1;
+  if (opened !== undefined) {
+    const whole = wholeEscape.exec(text.slice(opened, opened + escapeMaxChars));
+    if (whole !== null) start = opened + whole[0].length;
+  }
+  // From one before: a cut that already stands at the start of a line stays there.
+  const lineStart = text.indexOf("\n", start - 1) + 1;
   return text.slice(
     lineStart > 0 && lineStart < text.length && lineStart - start <= lineReachChars ? lineStart : start,
   );

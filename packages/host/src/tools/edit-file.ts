@@ -14,7 +14,7 @@ import { hashBytes, readWholeFile, type WholeFile } from "./read-whole-file.ts";
 import { replaceExactly } from "./replace-text.ts";
 import { quoteName, toOneLine } from "./safe-text.ts";
 import { settleError, settleInterrupted, settleOk, settleRefused } from "./settlements.ts";
-import { type InFileOrder, settleRefusedWrite } from "./write-file.ts";
+import { type InFileOrder, noContent, settleUnknownWrite } from "./write-file.ts";
 
 const parameters = Type.Object(
   {
@@ -36,6 +36,8 @@ const parameters = Type.Object(
   { additionalProperties: false },
 );
 
+const notEdited = "Interrupted before the file was edited.";
+
 type EditArgs = Static<typeof parameters>;
 
 export function createEditFileTool(deps: { readonly box: BoxPort; readonly inFileOrder: InFileOrder }): Tool {
@@ -47,31 +49,46 @@ export function createEditFileTool(deps: { readonly box: BoxPort; readonly inFil
     replay: "keyed",
     summarize: (args) => toOneLine(args.path, 120),
     run: async (args, invocation, context) => {
-      if (context.signal.aborted && !invocation.resumed)
-        return settleInterrupted("Interrupted before the file was edited.");
-      return deps.inFileOrder(args.path, () => editFile(deps.box, args, invocation));
+      if (context.signal.aborted && !invocation.resumed) return settleInterrupted(notEdited);
+      return deps.inFileOrder(args.path, () => editFile(deps.box, args, invocation, context.signal));
     },
   });
 }
 
-async function editFile(box: BoxPort, args: EditArgs, invocation: ToolInvocation): Promise<ToolSettlement> {
+async function editFile(
+  box: BoxPort,
+  args: EditArgs,
+  invocation: ToolInvocation,
+  interrupted: AbortSignal,
+): Promise<ToolSettlement> {
   const what = `EditFile ${quoteName(args.path)}`;
   const file = await readWholeFile(box, args.path, editMaxBytes);
   if (file.outcome === "refused") return settleRefused(what, file);
-  if (invocation.resumed && (await wasDone(box, args.path, file, invocation))) {
+  const earlier = invocation.resumed ? await findEarlier(box, args.path, file, invocation) : "never";
+  if (earlier === "done") {
     return settleOk(`edited ${quoteName(args.path)}, sha256 ${file.sha256}`, { sha256: file.sha256 });
   }
+  if (interrupted.aborted && earlier === "never") return settleInterrupted(notEdited);
+  const settled = await applyEdit({ box, args, invocation, file });
+  // The write was begun before, and the file isn't what that write made or started from.
+  return settled.outcome === "error" && earlier === "begun" ? settleUnknownWrite(what) : settled;
+}
+
+interface Edit {
+  readonly box: BoxPort;
+  readonly args: EditArgs;
+  readonly invocation: ToolInvocation;
+  readonly file: WholeFile;
+}
+
+async function applyEdit({ box, args, invocation, file }: Edit): Promise<ToolSettlement> {
+  const what = `EditFile ${quoteName(args.path)}`;
   if (args.expectedHash !== undefined && args.expectedHash !== file.sha256) {
-    return settleError(
-      `${what}: the file has changed since it was read (sha256 is ${file.sha256} now). Read it again.`,
-      { sha256: file.sha256 },
-    );
+    const text = `${what}: the file has changed since it was read (sha256 is ${file.sha256} now). Read it again.`;
+    return settleError(text, { sha256: file.sha256 });
   }
-  const replaced = replaceExactly(file.bytes, {
-    oldText: args.oldText,
-    newText: args.newText,
-    replaceAll: args.replaceAll ?? false,
-  });
+  const { oldText, newText, replaceAll = false } = args;
+  const replaced = replaceExactly(file.bytes, { oldText, newText, replaceAll });
   if (replaced.outcome === "refused")
     return settleError(`${what}: ${replaced.reason}.`, { sha256: file.sha256 });
   const written = await box.files.write({
@@ -81,19 +98,13 @@ async function editFile(box: BoxPort, args: EditArgs, invocation: ToolInvocation
     operationId: invocation.executionId,
     mode: null,
   });
-  if (written.outcome === "refused") {
-    if (written.code === "file/precondition" && !invocation.resumed) {
-      return settleError(
-        `${what}: somebody else changed the file at the same moment; nothing was written. Read it again.`,
-        { code: written.code },
-      );
-    }
-    return settleRefusedWrite(what, written, invocation.resumed);
+  if (written.outcome === "refused" && written.code === "file/precondition") {
+    const text = `${what}: somebody else changed the file at the same moment; nothing was written. Read it again.`;
+    return settleError(text, { code: written.code });
   }
-  const places =
-    replaced.count === 1
-      ? `1 place, line ${replaced.line}`
-      : `${replaced.count} places, the first in line ${replaced.line}`;
+  if (written.outcome === "refused") return settleRefused(what, written);
+  const line = `line ${replaced.line}`;
+  const places = replaced.count === 1 ? `1 place, ${line}` : `${replaced.count} places, the first in ${line}`;
   const sha256 = hashBytes(replaced.bytes);
   return settleOk(`edited ${quoteName(args.path)}: ${places}, sha256 ${sha256}`, {
     count: replaced.count,
@@ -102,19 +113,17 @@ async function editFile(box: BoxPort, args: EditArgs, invocation: ToolInvocation
   });
 }
 
-/** no content has this digest, so a write that expects it is never performed */
-const noContent = "0".repeat(64);
-
 /**
- * Asks the box whether this call's write is the last change of the file. The question has the form of a write that
- * can't happen: under its own id the box recognises the finished operation before it looks at the precondition.
+ * What became of this call's write in an earlier process. The question has the form of a write that can't happen: the
+ * box looks for the operation before it looks at the precondition. It knows the operation as done when the file has
+ * the written content now, and names a conflict when it knows it for another content.
  */
-async function wasDone(
+async function findEarlier(
   box: BoxPort,
   path: string,
   file: WholeFile,
   { executionId }: ToolInvocation,
-): Promise<boolean> {
+): Promise<"done" | "begun" | "never"> {
   const precondition = { kind: "sha256" as const, sha256: noContent };
   const asked = await box.files.write({
     path,
@@ -123,5 +132,6 @@ async function wasDone(
     operationId: executionId,
     mode: null,
   });
-  return asked.outcome === "written" && asked.existing;
+  if (asked.outcome === "written") return "done";
+  return asked.code === "exec/key-conflict" ? "begun" : "never";
 }

@@ -24,6 +24,9 @@ const expectations = {
 
 const blanks = /[ \t\n\r]*/y;
 const scalar = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
+/** takes more than `scalar` only where the text ends inside a number or a word */
+const unfinishedScalar =
+  /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+|(?:\.|[eE][+-]?)$)?|-$|t(?:r(?:u(?:e|$)|$)|$)|f(?:a(?:l(?:s(?:e|$)|$)|$)|$)|n(?:u(?:l(?:l|$)|$)|$)/y;
 const escapeSequence = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 
 /** Returns the first fault, or `undefined` for valid JSON. */
@@ -42,42 +45,62 @@ export function findJsonFault(text: string): JsonFault | undefined {
 
 /** The index after the token at `at`, or the fault in it. */
 function takeToken(text: string, at: number, awaited: Awaited, open: readonly string[]): number | JsonFault {
-  const char = text.charAt(at);
-  const wrong = { position: at, expected: expectations[awaited] };
+  return takerOf(awaited)(text, at, open) ?? { position: at, expected: expectations[awaited] };
+}
+
+type Taker = (text: string, at: number, open: readonly string[]) => number | JsonFault | undefined;
+
+function takerOf(awaited: Awaited): Taker {
   switch (awaited) {
     case "value":
+      return takeValue;
     case "value-or-]":
-      if (char === "{" || char === "[") return at + 1;
-      if (char === "]") return awaited === "value-or-]" ? at + 1 : wrong;
-      return char === '"' ? takeString(text, at) : (takeScalar(text, at) ?? wrong);
+      return (text, at) => takeMark(text, at, "]") ?? takeValue(text, at);
     case "key":
+      return takeKey;
     case "key-or-}":
-      if (char === "}") return awaited === "key-or-}" ? at + 1 : wrong;
-      return char === '"' ? takeString(text, at) : wrong;
+      return (text, at) => takeMark(text, at, "}") ?? takeKey(text, at);
     case "colon":
-      return char === ":" ? at + 1 : wrong;
+      return (text, at) => takeMark(text, at, ":");
     case "comma-or-end":
-      return char === "," || char === closerOf(open.at(-1)) ? at + 1 : wrong;
+      return (text, at, open) =>
+        takeMark(text, at, ",") ?? takeMark(text, at, open.at(-1) === "{" ? "}" : "]");
     case "end":
-      return wrong;
+      return () => undefined;
   }
+}
+
+function takeMark(text: string, at: number, mark: string): number | undefined {
+  return text.charAt(at) === mark ? at + 1 : undefined;
+}
+
+function takeKey(text: string, at: number): number | JsonFault | undefined {
+  return text.charAt(at) === '"' ? takeString(text, at) : undefined;
+}
+
+function takeValue(text: string, at: number): number | JsonFault | undefined {
+  const char = text.charAt(at);
+  if (char === "{" || char === "[") return at + 1;
+  return char === '"' ? takeString(text, at) : takeScalar(text, at);
 }
 
 /** What may follow a token that begins with `char`; keeps the stack of open brackets. */
 function afterToken(char: string, awaited: Awaited, open: ("{" | "[")[]): Awaited {
+  if (char === "}" || char === "]") {
+    open.pop();
+    return afterValue(open);
+  }
   switch (awaited) {
     case "key":
     case "key-or-}":
-      return char === "}" ? closeBracket(open) : "colon";
+      return "colon";
     case "colon":
       return "value";
     case "comma-or-end":
-      if (char !== ",") return closeBracket(open);
       return open.at(-1) === "{" ? "key" : "value";
     case "value":
     case "value-or-]":
-      if (char === "]") return closeBracket(open);
-      if (char !== "{" && char !== "[") return open.length === 0 ? "end" : "comma-or-end";
+      if (char !== "{" && char !== "[") return afterValue(open);
       open.push(char);
       return char === "{" ? "key-or-}" : "value-or-]";
     case "end":
@@ -85,13 +108,8 @@ function afterToken(char: string, awaited: Awaited, open: ("{" | "[")[]): Awaite
   }
 }
 
-function closeBracket(open: string[]): Awaited {
-  open.pop();
+function afterValue(open: readonly string[]): Awaited {
   return open.length === 0 ? "end" : "comma-or-end";
-}
-
-function closerOf(bracket: string | undefined): string {
-  return bracket === "{" ? "}" : "]";
 }
 
 function takeString(text: string, from: number): number | JsonFault {
@@ -120,10 +138,10 @@ function escapeFault(text: string, at: number): JsonFault {
 
 function takeScalar(text: string, at: number): number | JsonFault | undefined {
   const next = skip(scalar, text, at);
-  if (next !== at) return next;
-  const rest = text.slice(at, at + 5);
-  const cutOff = text.length - at < 5 && ["true", "false", "null", "-"].some((word) => word.startsWith(rest));
-  return cutOff ? { position: text.length, expected: "the rest of a value" } : undefined;
+  if (next === text.length) return next;
+  if (next !== skip(unfinishedScalar, text, at))
+    return { position: text.length, expected: "the rest of a value" };
+  return next === at ? undefined : next;
 }
 
 /** The index after what the sticky expression takes at `at`. */

@@ -34,10 +34,12 @@ export const argumentFaultsMax = 5;
 
 /** lines of a file that one read shows when the call names no number */
 export const readLinesDefault = 2_000;
-/** one page of a file on its way from the box */
-export const readPageMaxBytes = 256 * 1024;
+/** the first page of a file on its way from the box: most reads need no other */
+export const readFirstPageMaxBytes = 256 * 1024;
+/** further pages; large, because the box computes the file's digest for each */
+export const readPageMaxBytes = 4 * 1024 * 1024;
 /** how far into a file a read by lines may search for its first line */
-export const readScanMaxBytes = 64 * 1024 * 1024;
+export const readScanMaxBytes = 32 * 1024 * 1024;
 /** one page of an execution's output on its way from the box */
 export const outputPageMaxBytes = 1024 * 1024;
 /** pages of output that one read of a handle may pass through; more than any spool holds */

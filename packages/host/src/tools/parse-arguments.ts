@@ -6,7 +6,7 @@
  * failure goes back as the call's result, and the model sends the call again.
  */
 import type { JsonObject, JsonValue } from "@sand/protocol";
-import { Errors } from "typebox/value";
+import { Check, Errors } from "typebox/value";
 import { findJsonFault } from "./find-json-fault.ts";
 import { argumentFaultsMax, argumentsMaxChars } from "./limits.ts";
 import { isSafeText, makeTextSafe } from "./safe-text.ts";
@@ -18,6 +18,7 @@ export type ParsedArguments =
 
 const excerptBefore = 40;
 const excerptAfter = 20;
+const fieldNameMaxChars = 80;
 
 /** `parameters` is the JSON schema of the tool's description. */
 export function parseArguments(argsText: string, parameters: JsonObject): ParsedArguments {
@@ -83,18 +84,16 @@ function lineAndColumn(text: string, position: number): string {
   return `line ${line}, column ${position - before.lastIndexOf("\n")}`;
 }
 
+/** `Check` decides. `Errors` only explains, and stops after a few: an empty list from it proves nothing. */
 function findSchemaFaults(parameters: JsonObject, value: JsonValue): string[] {
+  if (Check(parameters, value)) return [];
   const faults: string[] = [];
   for (const error of Errors(parameters, value)) {
-    // The schema `false` is how an unknown field is refused; `additionalProperties` names the same field.
-    if (error.keyword === "boolean") continue;
     const path = fieldPath(error.instancePath);
-    if (error.keyword === "additionalProperties") {
-      faults.push(
-        ...error.params.additionalProperties.map(
-          (name) => `unknown field ${JSON.stringify(makeTextSafe(name.slice(0, 80)))}`,
-        ),
-      );
+    // An unknown field is reported twice: once at its own path, where the schema is `false`, and once at the object.
+    if (error.keyword === "additionalProperties") continue;
+    if (error.keyword === "boolean") {
+      faults.push(`unknown field ${JSON.stringify(makeTextSafe(path.slice(0, fieldNameMaxChars)))}`);
     } else if (error.keyword === "required") {
       faults.push(
         ...error.params.requiredProperties.map(
@@ -105,8 +104,9 @@ function findSchemaFaults(parameters: JsonObject, value: JsonValue): string[] {
       faults.push(path === "" ? error.message : `${path} ${error.message}`);
     }
   }
+  if (faults.length === 0) return ["something in them is wrong"];
   const shown = faults.slice(0, argumentFaultsMax);
-  return faults.length > shown.length ? [...shown, `and ${faults.length - shown.length} more`] : shown;
+  return faults.length > shown.length ? [...shown, "and more"] : shown;
 }
 
 /** A JSON pointer as people write a field: `/edits/0/path` is `edits[0].path`. */

@@ -2,16 +2,17 @@
  * ReadFile: a part of a text file by lines, or a part of a command's output by bytes. Two ways of counting, because
  * people and other tools name lines of a file, while an output that was cut may be one line of a gigabyte.
  */
-import type { Tool } from "@sand/agent-core";
+import type { Tool, ToolSettlement } from "@sand/agent-core";
 import { Type } from "typebox";
 import type { BoxPort } from "../box/box-port.ts";
 import { defineTool } from "./define-tool.ts";
+import { gatherLines, type LineRange } from "./gather-lines.ts";
 import { readLinesDefault, resultTextMaxBytes } from "./limits.ts";
 import { parseOutputHandle } from "./output-handle.ts";
-import { readLines } from "./read-lines.ts";
 import { readOutput } from "./read-output.ts";
-import { toOneLine } from "./safe-text.ts";
-import { readUnlessInterrupted, settleError } from "./settlements.ts";
+import { quoteName, toOneLine } from "./safe-text.ts";
+import { settleLines } from "./settle-lines.ts";
+import { readUnlessInterrupted, settleError, settleRefused } from "./settlements.ts";
 
 const parameters = Type.Object(
   {
@@ -69,4 +70,16 @@ export function createReadFileTool(deps: { readonly box: BoxPort }): Tool {
       );
     },
   });
+}
+
+async function readLines(
+  box: BoxPort,
+  path: string,
+  range: LineRange,
+  signal: AbortSignal,
+): Promise<ToolSettlement> {
+  const gathered = await gatherLines(box, path, range, signal);
+  return gathered.outcome === "ok"
+    ? settleLines(path, range, gathered)
+    : settleRefused(`ReadFile ${quoteName(path)}`, gathered);
 }

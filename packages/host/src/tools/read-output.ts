@@ -35,7 +35,8 @@ export async function readOutput(box: BoxPort, request: OutputRead): Promise<Too
     if (page.outcome === "refused") return settleRefused(`ReadFile ${makeTextSafe(handle)}`, page);
     for (const event of page.events) window.add(merger.take(event));
     if (page.ended) window.add(merger.flush());
-    if (page.ended || page.events.length === 0) break;
+    // A page begins with `started` each time, so only the cursor tells that there was nothing new.
+    if (page.ended || page.cursor.seq === cursor.seq) break;
     cursor = page.cursor;
   }
   return settleWindow(execution, range.from, window.finish());

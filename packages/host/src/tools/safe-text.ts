@@ -34,3 +34,10 @@ export function quoteName(name: string): string {
 export function utf8Length(text: string): number {
   return Buffer.byteLength(text, "utf8");
 }
+
+/** How many line ends a text holds. */
+export function countLines(text: string): number {
+  let count = 0;
+  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) count += 1;
+  return count;
+}

@@ -1,6 +1,6 @@
 /**
- * Watches over one execution while its output is read: an interrupted turn stops the whole process group (TERM, a
- * grace, KILL), and an execution that stays without a reported end long past its limit is given up.
+ * Watches over one execution while its output is read: an interrupted turn stops the command and all that it
+ * started (TERM, a grace, KILL), and an execution that stays without a reported end long past its limit is given up.
  */
 import { BoxError, type Clock, type ExecutionId } from "@sand/protocol";
 import type { BoxPort } from "../box/box-port.ts";
@@ -44,7 +44,7 @@ async function sendStop(
   for (let attempt = 1; attempt <= stopAttemptsMax && !watch.ended.aborted; attempt += 1) {
     try {
       // A refusal means that nothing is left to stop; the reader learns how it ended.
-      await box.signal(watch.executionId, { name: "SIGTERM", scope: "group", killAfterMs: shellGraceMs });
+      await box.signal(watch.executionId, { name: "SIGTERM", scope: "tree", killAfterMs: shellGraceMs });
       return undefined;
     } catch (error) {
       failure = error;
