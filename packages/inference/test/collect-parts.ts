@@ -61,7 +61,9 @@ export function textOf(parts: readonly ModelPart[]): string {
   return parts.map((part) => (part.type === "text-delta" ? part.text : "")).join("");
 }
 
-export function callsOf(parts: readonly ModelPart[]): readonly ModelPart[] {
+export function callsOf(
+  parts: readonly ModelPart[],
+): readonly Extract<ModelPart, { readonly type: "tool-call" }>[] {
   return parts.filter((part) => part.type === "tool-call");
 }
 

@@ -29,8 +29,16 @@ export type ModelFault =
       readonly retryAfter?: string;
       readonly error?: JsonValue;
     }
-  /** the body stops after `atByte` bytes: the connection breaks, or (`end`) closes as if all were well */
-  | { readonly kind: "cut"; readonly atByte: number; readonly how?: "break" | "end" }
+  /**
+   * the body stops after `atByte` bytes: the connection breaks, or (`end`) closes as if all were well;
+   * `recorded` is cut in place of the reply's own stream
+   */
+  | {
+      readonly kind: "cut";
+      readonly atByte: number;
+      readonly how?: "break" | "end";
+      readonly recorded?: string;
+    }
   /** nothing is answered for `ms` */
   | { readonly kind: "delay"; readonly ms: number }
   /** stays silent until the client or the server closes */

@@ -1,7 +1,7 @@
 /**
  * Writes one scripted reply to the wire, with what goes wrong on the way.
  *
- * Every wait ends when the client goes or the server closes (`gone`), so no request outlives its test.
+ * Every wait ends when the connection does (`gone`), also by the server's own end, so no request outlives its test.
  */
 import type { ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -15,7 +15,7 @@ export interface ReplySending {
   readonly fault: ModelFault | undefined;
   readonly identity: ReplyIdentity;
   readonly stream: boolean;
-  /** aborts when the client goes or the server closes */
+  /** aborts when the connection closes, from either side */
   readonly gone: AbortSignal;
 }
 
@@ -59,7 +59,8 @@ export function sendJson(
 async function sendFrames(sending: ReplySending, frames: readonly string[]): Promise<void> {
   const { response, fault, gone } = sending;
   if (fault?.kind === "cut") {
-    await sendCut(response, Buffer.from(frames.join("")).subarray(0, fault.atByte), fault.how ?? "break");
+    const whole = Buffer.from(fault.recorded ?? frames.join(""));
+    await sendCut(response, whole.subarray(0, fault.atByte), fault.how ?? "break");
     return;
   }
   const silentFrom = fault?.kind === "hang" ? hangPlace(fault.at, frames.length) : frames.length;

@@ -42,24 +42,21 @@ const bodyMaxBytes = 32 * 1024 * 1024;
 
 export async function startScriptedModel(options: ScriptedModelOptions): Promise<ScriptedModel> {
   const log = createRequestLog();
-  const closing = new AbortController();
   const judge = createJudge();
   let script = options.script;
 
   const server = createServer((request, response) => {
-    answer({ request, response, options, log, judge, script, closing: closing.signal }).catch(
-      (error: unknown) => {
-        if (response.headersSent) response.destroy();
-        else sendJson(response, 500, { error: { message: String(error), type: "scripted_model_bug" } });
-      },
-    );
+    answer({ request, response, options, log, judge, script }).catch((error: unknown) => {
+      if (response.headersSent) response.destroy();
+      else sendJson(response, 500, { error: { message: String(error), type: "scripted_model_bug" } });
+    });
   });
   const port = await listen(server, options.port ?? 0);
 
   async function close(): Promise<void> {
-    closing.abort();
     await new Promise<void>((resolve) => {
       server.close(() => resolve());
+      // Ends the replies under way as well: each of them stops when its connection closes.
       server.closeAllConnections();
     });
   }
@@ -90,7 +87,6 @@ interface Exchange {
   readonly log: RequestLog;
   readonly judge: Judge;
   readonly script: ModelScript;
-  readonly closing: AbortSignal;
 }
 
 async function answer(exchange: Exchange): Promise<void> {
@@ -114,8 +110,8 @@ async function answer(exchange: Exchange): Promise<void> {
 }
 
 async function answerCompletion(exchange: Exchange, path: string): Promise<void> {
-  const { request, response, options, log, judge, script, closing } = exchange;
-  const gone = AbortSignal.any([closing, closeSignal(response)]);
+  const { request, response, options, log, judge, script } = exchange;
+  const gone = closeSignal(response);
   const bytes = await readBody(request);
   const body = parseBody(bytes);
   const view = viewRequest(body);
