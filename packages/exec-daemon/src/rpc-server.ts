@@ -5,11 +5,11 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { ConnectRouter } from "@connectrpc/connect";
-import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { BoxError } from "@sand/protocol";
 import { bearerMatches, type Logger } from "@sand/node-kit";
 import { limits } from "./limits.ts";
 import { createErrorInterceptor } from "./rpc-errors.ts";
+import { createRpcHandler } from "./rpc-handler.ts";
 
 export interface RpcServer {
   readonly port: number;
@@ -26,19 +26,23 @@ export interface RpcServerDeps {
 
 export async function startRpcServer(deps: RpcServerDeps): Promise<RpcServer> {
   const ending = new AbortController();
-  const handle = connectNodeAdapter({
+  const handle = createRpcHandler({
     routes: deps.routes,
-    grpc: false,
-    grpcWeb: false,
-    readMaxBytes: limits.requestMaxBytes,
-    interceptors: [createErrorInterceptor(deps.log)],
-    shutdownSignal: ending.signal,
-    // Loopback is fast; compressing a flood of output would only take its time from the command.
-    acceptCompression: [],
+    log: deps.log,
+    options: {
+      grpc: false,
+      grpcWeb: false,
+      readMaxBytes: limits.requestMaxBytes,
+      interceptors: [createErrorInterceptor(deps.log)],
+      shutdownSignal: ending.signal,
+      // Loopback is fast; compressing a flood of output would only take its time from the command.
+      acceptCompression: [],
+    },
   });
   const server = createServer((request, response) => {
-    if (bearerMatches(request.headers.authorization, deps.token)) handle(request, response);
-    else refuse(request, response);
+    if (!bearerMatches(request.headers.authorization, deps.token)) refuse(request, response, refusals.unauthorized);
+    else if (!hasUsableAddress(request)) refuse(request, response, refusals.badAddress);
+    else handle(request, response);
   });
   server.maxConnections = limits.connectionsMax;
   await listen(server, deps);
@@ -55,13 +59,34 @@ export async function startRpcServer(deps: RpcServerDeps): Promise<RpcServer> {
   };
 }
 
-function refuse(request: IncomingMessage, response: ServerResponse): void {
-  const body = JSON.stringify({ code: "unauthenticated", message: "a bearer token is needed" });
-  response.writeHead(401, {
+const refusals = {
+  unauthorized: {
+    status: 401,
+    body: { code: "unauthenticated", message: "a bearer token is needed" },
+    headers: { "www-authenticate": "Bearer", "x-sand-code": "box/unauthorized" },
+  },
+  badAddress: {
+    status: 400,
+    body: { code: "invalid_argument", message: "the request's host and path are no URL" },
+    headers: { "x-sand-code": "exec/invalid" },
+  },
+} as const;
+
+/** The adapter makes a URL of host and path outside of every handler, so one that can't be made would end the process. */
+function hasUsableAddress(request: IncomingMessage): boolean {
+  return URL.canParse(request.url ?? "", `http://${request.headers.host ?? ""}`);
+}
+
+function refuse(
+  request: IncomingMessage,
+  response: ServerResponse,
+  refusal: (typeof refusals)[keyof typeof refusals],
+): void {
+  const body = JSON.stringify(refusal.body);
+  response.writeHead(refusal.status, {
+    ...refusal.headers,
     "content-type": "application/json",
     "content-length": Buffer.byteLength(body),
-    "www-authenticate": "Bearer",
-    "x-sand-code": "box/unauthorized",
     // What else it sends isn't read.
     connection: "close",
   });
