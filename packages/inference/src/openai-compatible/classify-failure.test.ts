@@ -22,6 +22,8 @@ test.each<readonly [number | null, JsonValue, string, boolean]>([
   [null, { type: "authentication_error" }, "inference/unauthorized", false],
   [null, { type: "invalid_request_error" }, "inference/refused", false],
   [null, { code: 429 }, "inference/rate-limited", true],
+  [null, { code: "529" }, "inference/overloaded", true],
+  [null, { code: 0 }, "inference/unavailable", true],
   [null, { code: "timeout" }, "inference/timeout", true],
   [null, "boom", "inference/unavailable", true],
   [null, {}, "inference/unavailable", true],

@@ -62,7 +62,7 @@ export function classifyFailure(failure: ProviderFailure): FailurePart {
   const error = objectOf(failure.error);
   const names = [error.type, error.code, error.status].filter((name) => typeof name === "string").join(" ");
   // Inside a stream some providers put the HTTP status into the error's code.
-  const status = failure.status ?? (typeof error.code === "number" ? error.code : null);
+  const status = failure.status ?? statusIn(error.code);
   const { code, retryable } = decideVerdict(status, names);
   const said = typeof failure.error === "string" ? failure.error : error.message;
   return failurePart(code, {
@@ -78,6 +78,11 @@ export function failurePart(
 ): FailurePart {
   const { message, retryable, retryAfterMs } = rest;
   return { type: "error", code, message, retryable, retryAfterMs: retryAfterMs ?? null };
+}
+
+function statusIn(code: JsonValue | undefined): number | null {
+  const status = typeof code === "string" && /^\d{3}$/u.test(code) ? Number(code) : code;
+  return typeof status === "number" && status >= 400 && status < 600 ? status : null;
 }
 
 function decideVerdict(status: number | null, names: string): Verdict {
