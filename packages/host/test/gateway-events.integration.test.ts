@@ -168,22 +168,38 @@ describe("resuming", () => {
   });
 
   test("what is committed while the past is replayed comes once, in order", async () => {
-    await using world = await createGatewayWorld();
+    let pages = 0;
+    let next = 600;
+    const publishNext = (count: number) => {
+      for (let added = 0; added < count; added += 1) {
+        next += 1;
+        world.publish(event(next));
+      }
+    };
+    // Each page of the past is read while more is committed, before it and after it.
+    const beforeReplay = async () => {
+      pages += 1;
+      if (pages > 12) return;
+      publishNext(20);
+      await new Promise(setImmediate);
+      publishNext(5);
+    };
+    await using world = await createGatewayWorld({ beforeReplay });
     for (let seq = 1; seq <= 600; seq += 1) world.publish(event(seq));
+    const cursors = [0, 100, 300, 599];
     const streams = await Promise.all(
-      [0, 100, 300, 599].map((since) => openSse(world.gateway.port, `/events?since=${since}`)),
+      cursors.map((since) => openSse(world.gateway.port, `/events?since=${since}`)),
     );
-    for (let seq = 601; seq <= 900; seq += 1) {
-      world.publish(event(seq));
-      if (seq % 10 === 0) await new Promise(setImmediate);
-    }
-    for (const [index, since] of [0, 100, 300, 599].entries()) {
-      const stream = streams[index];
-      const frames = (await stream?.until((seen) => seen.some((frame) => idOf(frame) === 900)))?.filter(
+    await expect.poll(() => pages).toBeGreaterThan(8);
+    publishNext(1);
+    for (const [index, stream] of streams.entries()) {
+      const frames = (await stream.until((seen) => seen.some((frame) => idOf(frame) === next))).filter(
         isData,
       );
-      expect(frames?.map(idOf)).toEqual(world.log.map((row) => row.seq).filter((seq) => seq > since));
-      stream?.close();
+      expect(frames.map(idOf)).toEqual(
+        world.log.map((row) => row.seq).filter((seq) => seq > (cursors[index] ?? 0)),
+      );
+      stream.close();
     }
   });
 

@@ -199,7 +199,9 @@ describe("bodies", () => {
     await using world = await createGatewayWorld();
     const body = '{"prompt":"\xff"}';
     const head = `POST /api/sendPrompt HTTP/1.1\r\nhost: x\r\n${bearer}content-length: ${body.length}\r\n\r\n`;
-    expect(await world.raw(head + body)).toMatch(/^HTTP\/1\.1 400 /u);
+    const answer = await world.raw(head + body);
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /u);
+    expect(answer).toContain("the body is not UTF-8");
   });
 
   test("no body and an empty body count as an empty object, whatever the content type says", async () => {

@@ -1,5 +1,6 @@
 import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { createGatewayWorld, dial, token } from "./gateway-world.ts";
 import { startedAt } from "./memory-ports.ts";
@@ -52,6 +53,21 @@ describe("shutdown", () => {
       expect(stream.frames).toEqual(["retry: 1000", "retry: 1000"]);
       expect(stream.response.complete).toBe(true);
     }
+  });
+
+  test("a compressed stream ends with its checksum, so that a client can tell an end from a cut", async () => {
+    await using world = await createGatewayWorld();
+    const stream = await openSse(world.gateway.port, "/events", { "accept-encoding": "gzip" });
+    await stream.until((frames) => frames.length === 1);
+    world.publish({ seq: 1, channel: "transcript", payload: {} });
+    await world.gateway.close();
+    await stream.ended;
+    expect(gunzipSync(Buffer.concat(stream.wire)).toString().split("\n\n")).toEqual([
+      "retry: 1000",
+      'data: {"channel":"transcript","payload":{}}',
+      "retry: 1000",
+      "",
+    ]);
   });
 
   test("an open connection is told to close and its request to come again", async () => {

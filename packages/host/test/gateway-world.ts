@@ -34,6 +34,8 @@ export interface WorldOptions {
   readonly limits?: Partial<GatewayLimits>;
   readonly sseGzip?: boolean;
   readonly floor?: number;
+  /** runs before a page of the past is read */
+  readonly beforeReplay?: () => Promise<void>;
   readonly onStatus?: () => void;
 }
 
@@ -56,8 +58,12 @@ export async function createGatewayWorld(options: WorldOptions = {}): Promise<Ga
     }),
     hub,
     replay: {
-      eventsSince: async (since, limit) =>
-        since < (options.floor ?? 0) ? undefined : log.filter((event) => event.seq > since).slice(0, limit),
+      async eventsSince(since, limit) {
+        await options.beforeReplay?.();
+        return since < (options.floor ?? 0)
+          ? undefined
+          : log.filter((event) => event.seq > since).slice(0, limit);
+      },
     },
     status,
     logger: createLogger({ name: "test", level: "debug", write: (line) => logLines.push(line) }),

@@ -9,6 +9,8 @@ export interface SseReader {
   readonly frames: string[];
   /** resolves when `done` holds over the frames; rejects at the deadline or at the stream's end */
   until(done: (frames: readonly string[]) => boolean, deadlineMs?: number): Promise<string[]>;
+  /** what came over the wire, before it was decompressed */
+  readonly wire: Buffer[];
   /** resolves when the stream has ended or broke */
   readonly ended: Promise<void>;
   close(): void;
@@ -35,6 +37,8 @@ export function openSse(
 
 function readFrames(response: IncomingMessage): SseReader {
   const frames: string[] = [];
+  const wire: Buffer[] = [];
+  response.on("data", (chunk: Buffer) => wire.push(chunk));
   const watchers = new Set<() => void>();
   const decoder = new TextDecoder("utf-8", { fatal: true });
   let rest = "";
@@ -65,6 +69,7 @@ function readFrames(response: IncomingMessage): SseReader {
   return {
     response,
     frames,
+    wire,
     ended,
     close: () => response.destroy(),
     until: (done, deadlineMs = 5_000) =>

@@ -62,8 +62,8 @@ export interface EventStreams {
 interface StreamRow {
   readonly client: StreamClient;
   readonly channels: ReadonlySet<string>;
-  /** everything up to here was sent; `undefined` while the past is replayed */
-  cursor: number | undefined;
+  /** false while the past is replayed: what is published meanwhile comes by the replay */
+  isLive: boolean;
 }
 
 const pingLine = Buffer.from(":ping\n\n", "latin1");
@@ -137,12 +137,12 @@ function openRow(deps: EventStreamsDeps, { response, requestId, wishes, gzip, sl
       deps.logger.info({ event: "stream.cut", requestId, reason }, "an event stream was cut off");
     },
   });
-  return { client, channels: wishes.channels, cursor: wishes.since === undefined ? 0 : undefined };
+  return { client, channels: wishes.channels, isLive: wishes.since === undefined };
 }
 
 async function replayInto(deps: EventStreamsDeps, row: StreamRow, since: number): Promise<void> {
-  const goLive = (cursor: number) => {
-    row.cursor = cursor;
+  const goLive = () => {
+    row.isLive = true;
   };
   const wants = (channel: string) => wantsChannel(row.channels, channel);
   try {
@@ -155,12 +155,7 @@ async function replayInto(deps: EventStreamsDeps, row: StreamRow, since: number)
 }
 
 function deliver(row: StreamRow, event: EncodedEvent): void {
-  if (row.cursor === undefined) return;
-  if (event.seq !== null) {
-    if (event.seq <= row.cursor) return;
-    row.cursor = event.seq;
-  }
-  if (wantsChannel(row.channels, event.channel)) row.client.sendEvent(event);
+  if (row.isLive && wantsChannel(row.channels, event.channel)) row.client.sendEvent(event);
 }
 
 function writeHead({ response, requestId, gzip }: OpenStream): void {

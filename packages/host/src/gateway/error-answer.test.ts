@@ -13,6 +13,7 @@ test("a public error leaves with its text and code", () => {
 
 test.each([
   ["a broken invariant", new InvariantError("secret detail")],
+  ["an error whose code is not public", new BoxError("gateway/internal", "secret detail")],
   ["a thrown error", new Error("secret detail", { cause: new Error("secret detail") })],
   ["a thrown string", "secret detail"],
   ["a thrown nothing", undefined],
