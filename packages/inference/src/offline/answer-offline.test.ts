@@ -81,6 +81,14 @@ test("a failed step ends the plan", () => {
   expect(text).toContain("1 more step was asked for");
 });
 
+test("a command with a bad exit code ends the plan, and one with a good one doesn't", () => {
+  const after = (text: string) =>
+    answerOffline([user("run `a` then run `b`"), ...done("offline-1", text)], tools);
+  expect(after("exit code 1\n(no output)").call).toBeUndefined();
+  expect(after("ended by SIGKILL\n(no output)").text).toContain("`a` failed");
+  expect(after("exit code 0\n(no output)").call).toBeDefined();
+});
+
 test("only results behind the last user message count", () => {
   const history = [user("run `a`"), ...done("offline-1", "A"), user("run `b`")];
   expect(answerOffline(history, tools).call?.args).toEqual({ command: "b" });

@@ -51,7 +51,7 @@ export function answerOffline(
     case "actions": {
       const results = messages.slice(asked + 1).filter((message) => message.role === "tool");
       const next = request.actions[results.length];
-      const failed = results.at(-1)?.isError === true;
+      const failed = results.some(hasFailed);
       if (next === undefined || failed) return say(summarize(request.actions, results));
       return startAction(next, messages, tools);
     }
@@ -106,21 +106,26 @@ function summarize(actions: readonly OfflineAction[], results: readonly ToolMess
 }
 
 function tell(action: OfflineAction, result: ToolMessage): string {
-  return `${heading(action, result.isError)}\n\n${fenced(result.text)}`;
+  return `${heading(action, hasFailed(result))}\n\n${fenced(result.text)}`;
 }
 
-function heading(action: OfflineAction, isError: boolean): string {
+/** A command that ran to a bad end is no error of the tool; its first line tells the exit code, for any model to read. */
+function hasFailed(result: ToolMessage): boolean {
+  return result.isError || (result.name === "Shell" && /^(?:exit code [1-9]|ended by )/u.test(result.text));
+}
+
+function heading(action: OfflineAction, failed: boolean): string {
   switch (action.kind) {
     case "run":
-      return isError
+      return failed
         ? `The command ${inCode(action.command)} failed:`
         : `The command ${inCode(action.command)} gave:`;
     case "read":
-      return isError ? `I could not read ${inCode(action.path)}:` : `${inCode(action.path)} contains:`;
+      return failed ? `I could not read ${inCode(action.path)}:` : `${inCode(action.path)} contains:`;
     case "write":
-      return isError ? `I could not write ${inCode(action.path)}:` : `I wrote ${inCode(action.path)}:`;
+      return failed ? `I could not write ${inCode(action.path)}:` : `I wrote ${inCode(action.path)}:`;
     case "list":
-      return isError ? `I could not list ${inCode(action.path)}:` : `The files in ${inCode(action.path)}:`;
+      return failed ? `I could not list ${inCode(action.path)}:` : `The files in ${inCode(action.path)}:`;
   }
 }
 
