@@ -3,10 +3,10 @@
  * that the host gets back the error that was meant. A bug answers `internal` and nothing of its text.
  */
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
-import { BoxError, type ConnectCodeName, errorCodes } from "@sand/protocol";
+import { BoxError, type ConnectCodeName, type ErrorCode, errorCodes } from "@sand/protocol";
 import type { Logger } from "@sand/node-kit";
 
-export const sandCodeHeader = "x-sand-code";
+const sandCodeHeader = "x-sand-code";
 
 const connectCodes = {
   invalid_argument: Code.InvalidArgument,
@@ -23,12 +23,14 @@ const connectCodes = {
   internal: Code.Internal,
 } as const satisfies Record<ConnectCodeName, Code>;
 
-export function toConnectError(error: unknown): ConnectError {
+function toConnectError(error: unknown): ConnectError {
   if (error instanceof ConnectError) return error;
-  if (!(error instanceof BoxError)) return new ConnectError("the daemon failed", Code.Internal);
-  const row = errorCodes[error.code];
-  const message = row.public ? error.message : "the daemon failed";
-  return new ConnectError(message, connectCodes[row.connect], { [sandCodeHeader]: error.code }, undefined, error);
+  if (!(error instanceof BoxError)) return failure("exec/internal", "the daemon failed", error);
+  return failure(error.code, errorCodes[error.code].public ? error.message : "the daemon failed", error);
+}
+
+function failure(code: ErrorCode, message: string, cause: unknown): ConnectError {
+  return new ConnectError(message, connectCodes[errorCodes[code].connect], { [sandCodeHeader]: code }, undefined, cause);
 }
 
 export function createErrorInterceptor(log: Logger): Interceptor {

@@ -126,6 +126,9 @@ const knownElsewhere = [
   "SAND_TEST_REQUIRE",
 ] as const;
 
+/** what a daemon that we start inherits by name: paths, language, home, and its own switches */
+const inheritedByDaemon = ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TZ", "TERM", "NODE_PATH", "SAND_EXEC_LEDGER", "SAND_BOX_TERMINALS_DIRECTORY"] as const;
+
 export interface HostConfig {
   readonly dataRoot: string;
   readonly workspaceRoot: string;
@@ -142,6 +145,8 @@ export interface HostConfig {
     readonly token: string | null;
     readonly useExisting: boolean;
     readonly sandbox: "required" | "auto" | "off";
+    /** what a daemon that this host starts inherits */
+    readonly env: Readonly<Record<string, string>>;
   };
   readonly model: ModelChoice;
   readonly windowTokensMax: number;
@@ -172,6 +177,7 @@ export function readConfig(env: Record<string, string | undefined>, workingFolde
       token: values.execToken,
       useExisting: values.useExistingDaemon,
       sandbox: values.sandbox,
+      env: pickDaemonEnv(env),
     },
     model: chooseModel(values),
     windowTokensMax: values.windowTokens,
@@ -179,6 +185,25 @@ export function readConfig(env: Record<string, string | undefined>, workingFolde
     failpoint: values.failpoint,
     warnings,
   };
+}
+
+const daemonNames = [
+  ...["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TZ", "NODE_PATH", "NODE_COMPILE_CACHE"],
+  ...["SAND_LOG_LEVEL", "SAND_EXEC_LEDGER", "SAND_DEV_INFERENCE_TOKEN_FILE"],
+];
+
+/** By name, so that nothing of ours that is secret can be among it. */
+function pickDaemonEnv(env: Env): Readonly<Record<string, string>> {
+  const pairs = daemonNames.flatMap((name) => {
+    const value = env[name];
+    return value === undefined || value === "" ? [] : [[name, value] as const];
+  });
+  return Object.freeze(Object.fromEntries(pairs));
+}
+
+function pickEnv(env: Env): Readonly<Record<string, string>> {
+  const present = inheritedByDaemon.map((name) => [name, env[name]] as const);
+  return Object.fromEntries(present.filter((pair): pair is readonly [(typeof inheritedByDaemon)[number], string] => pair[1] !== undefined));
 }
 
 function defaultDataRoot(userDataDir: string | null): string {

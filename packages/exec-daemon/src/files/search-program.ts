@@ -37,6 +37,7 @@ const complaintMaxChars = 2000;
 export function createSearch(policy: BoxPolicy, fence: PathFence): Search {
   const slots = createSemaphore(limits.searchesMax);
   return async (run) => {
+    if (run.args.some((arg) => arg.includes("\0"))) throw new BoxError("exec/invalid", "a pattern holds no NUL");
     const release = await slots.acquire();
     try {
       const handle = await fence.open(fence.locate(run.path), constants.O_RDONLY, "read");
@@ -99,8 +100,12 @@ async function runProgram(command: { argv: string[]; cwd: string; env: Record<st
     complaint = (complaint + text).slice(0, complaintMaxChars);
   });
   const reading = readRecords(child.stdout, run)
-    // The stream was destroyed by the deadline.
-    .catch(() => false)
+    .catch((error: unknown) => {
+      // The deadline destroys the stream; anything else is a failure of its own.
+      if (deadline.aborted) return false;
+      stop();
+      throw error;
+    })
     .then((isWhole) => {
       if (!isWhole) stop();
       return isWhole;

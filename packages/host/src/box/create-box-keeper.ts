@@ -1,0 +1,179 @@
+/**
+ * Makes sure that there is a box to work in: finds the daemon that runs, or starts one, and says so only after an
+ * authenticated ping. An open port proves nothing: something else may listen there, or a process that no longer turns.
+ *
+ * 1. One attempt at a time; whoever asks meanwhile shares it. A caller that gives up ends its own wait, not the attempt.
+ * 2. With `useExisting` nothing is started; the daemon's own supervisor is given the time to.
+ * 3. An absent box is a value with a code and a reason, never an exception: turns wait for it visibly.
+ */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { BoxError, type Clock } from "@sand/protocol";
+import { execDiscoveryFile, parseExecDiscovery } from "@sand/protocol/exec";
+import { createSingleFlight, isSameProcess, type Logger } from "@sand/node-kit";
+import type { BoxKeeper, BoxPort, BoxState } from "./box-port.ts";
+import { createBoxClient } from "./create-box-client.ts";
+import { createDaemonTokens } from "./daemon-tokens.ts";
+import { findDaemonProgram, type SpawnedDaemon, spawnDaemon } from "./spawn-daemon.ts";
+
+export interface BoxKeeperDeps {
+  readonly exec: {
+    readonly host: string;
+    /** 0: any; the discovery file then says which */
+    readonly port: number;
+    readonly token: string | null;
+    readonly useExisting: boolean;
+    readonly sandbox: "required" | "auto" | "off";
+    /** what a daemon that we start inherits */
+    readonly env: Readonly<Record<string, string>>;
+  };
+  readonly dataRoot: string;
+  readonly workspaceRoot: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** the daemon's program; found beside this one when absent */
+  readonly daemonProgram?: string;
+}
+
+interface Address {
+  readonly baseUrl: string;
+  readonly token: string;
+}
+
+function isSame(a: Address, b: Address): boolean {
+  return a.baseUrl === b.baseUrl && a.token === b.token;
+}
+
+/** how long a daemon that we start, or that its supervisor starts, may take until it answers */
+const appearMaxMs = 30_000;
+const lookEveryMs = 100;
+
+export function createBoxKeeper(deps: BoxKeeperDeps): BoxKeeper {
+  const tokens = createDaemonTokens(deps.dataRoot, deps.exec.token);
+  const once = createSingleFlight<BoxState>();
+  const closing = new AbortController();
+  // One client for good, which always speaks to the address that answered last: a tool that holds it goes on after the
+  // daemon came back on another port.
+  let address: Address = { baseUrl: "http://127.0.0.1:9", token: "" };
+  let hasAnswered = false;
+  const box = createBoxClient({ baseUrl: () => address.baseUrl, token: () => address.token, clock: deps.clock, recover });
+
+  /** Undefined when nobody answers at any address that we know. */
+  async function look(): Promise<BoxState | undefined> {
+    let refusal: BoxState | undefined;
+    for (const baseUrl of addresses(deps)) {
+      for (const token of tokens.candidates()) {
+        const state = await tryOne({ baseUrl, token });
+        if (state?.state === "ready") return state;
+        refusal ??= state;
+      }
+    }
+    return refusal;
+  }
+
+  async function tryOne(tried: Address): Promise<BoxState | undefined> {
+    try {
+      await clientFor(tried).ping(closing.signal);
+      if (!isSame(tried, address)) deps.logger.info({ event: "box.ready" }, "the exec-daemon answers");
+      [address, hasAnswered] = [tried, true];
+      return { state: "ready", box };
+    } catch (error) {
+      if (!(error instanceof BoxError)) throw error;
+      return error.code === "box/unauthorized" ? { state: "absent", code: error.code, reason: error.message } : undefined;
+    }
+  }
+
+  function clientFor(tried: Address): BoxPort {
+    if (isSame(tried, address)) return box;
+    return createBoxClient({ baseUrl: () => tried.baseUrl, token: () => tried.token, clock: deps.clock });
+  }
+
+  async function recover(signal: AbortSignal): Promise<void> {
+    if (!signal.aborted) await ensure();
+  }
+
+  async function find(): Promise<BoxState> {
+    try {
+      const found = await look();
+      if (found !== undefined) return found;
+      const daemon = deps.exec.useExisting ? undefined : await start();
+      return await awaitAnswer(daemon);
+    } catch (error) {
+      if (closing.signal.aborted) return absent("the host is shutting down");
+      const reason = error instanceof Error ? error.message : String(error);
+      deps.logger.error({ event: "box.failed", err: error }, "the exec-daemon could not be found or started");
+      return absent(reason);
+    }
+  }
+
+  async function start(): Promise<SpawnedDaemon> {
+    const program = deps.daemonProgram ?? findDaemonProgram(process.argv[1] ?? "");
+    const { path: tokenFile } = await tokens.prepareFile();
+    const { dataRoot, workspaceRoot } = deps;
+    const { host, port, sandbox, env } = deps.exec;
+    const daemon = spawnDaemon(program, { dataRoot, workspaceRoot, host, port, sandbox, tokenFile, env });
+    deps.logger.info({ event: "box.starting", pid: daemon.pid }, "starting the exec-daemon");
+    return daemon;
+  }
+
+  async function awaitAnswer(daemon: SpawnedDaemon | undefined): Promise<BoxState> {
+    const untilMs = deps.clock.nowMs() + appearMaxMs;
+    while (deps.clock.nowMs() < untilMs && !closing.signal.aborted) {
+      await deps.clock.sleep(lookEveryMs, closing.signal);
+      const state = await look();
+      if (state !== undefined) return state;
+      const lastWords = daemon?.ended();
+      if (lastWords !== undefined) return absent(`the exec-daemon ended at its start: ${lastWords}`);
+    }
+    return absent(deps.exec.useExisting ? "no exec-daemon answers, and we may not start one" : "the exec-daemon did not answer in time");
+  }
+
+  function ensure(): Promise<BoxState> {
+    return once("box", find);
+  }
+
+  return {
+    async ensure(signal) {
+      signal?.throwIfAborted();
+      return await orAborted(ensure(), signal);
+    },
+    peek: () => (hasAnswered ? box : null),
+    async close() {
+      closing.abort();
+      await once("box", async () => absent("the host is shutting down"));
+    },
+  };
+}
+
+function absent(reason: string): BoxState {
+  return { state: "absent", code: "box/unavailable", reason };
+}
+
+/** Where a daemon may be: where its discovery file says, if that process lives, and where the settings say. */
+function addresses(deps: BoxKeeperDeps): readonly string[] {
+  const host = deps.exec.host === "0.0.0.0" ? "127.0.0.1" : deps.exec.host;
+  const ports = [readDiscoveredPort(deps.dataRoot), deps.exec.port].filter((port) => port !== undefined && port !== 0);
+  return [...new Set(ports)].map((port) => `http://${host.includes(":") ? `[${host}]` : host}:${port}`);
+}
+
+function readDiscoveredPort(dataRoot: string): number | undefined {
+  try {
+    const discovery = parseExecDiscovery(readFileSync(join(dataRoot, execDiscoveryFile), "utf8"));
+    return discovery !== undefined && isSameProcess(discovery) ? discovery.rpcPort : undefined;
+  } catch {
+    // No daemon has written one, or it has just ended.
+    return undefined;
+  }
+}
+
+async function orAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return await work;
+  const { promise, reject } = Promise.withResolvers<never>();
+  const onAbort = (): void => reject(signal.reason);
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}
