@@ -120,6 +120,13 @@ describe("answers", () => {
     }
   });
 
+  test("a command that nobody takes is answered before its body comes", async () => {
+    await using world = await createGatewayWorld();
+    const head = `HTTP/1.1\r\nhost: x\r\n${bearer}content-length: 300000000\r\n\r\n`;
+    expect(await world.raw(`POST /api/uploadAttachment ${head}`)).toMatch(/^HTTP\/1\.1 501 /u);
+    expect(await world.raw(`POST /api/nope ${head}`)).toMatch(/^HTTP\/1\.1 404 /u);
+  });
+
   test("an unknown path and a known path with another method are 404", async () => {
     await using world = await createGatewayWorld();
     const lines = [

@@ -5,8 +5,8 @@
 const mebibyte = 1024 * 1024;
 
 export const limits = {
-  /** the largest body of a command: one 256 MiB attachment in base64, and its envelope */
-  bodyMaxBytes: Math.ceil((256 * mebibyte * 4) / 3) + 64 * 1024,
+  /** the largest body of a command without an attachment */
+  bodyMaxBytes: 64 * mebibyte,
   /** arrays and objects within each other in a command's body */
   bodyMaxDepth: 64,
   /** the prompt as JSON text: its entry must fit into one event frame */

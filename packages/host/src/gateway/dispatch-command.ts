@@ -1,23 +1,40 @@
 /**
  * `POST /api/<command>`: finds the command, parses its body, calls its handler.
  *
- * An unknown name is told apart from one that isn't built yet, and both are answered before the body is looked at, so
- * a client learns what is wrong first.
+ * An unknown name is told apart from one that isn't built yet, and both are answered before the body is read, so that a
+ * large upload which nobody will take costs nothing.
  */
 import { isUtf8 } from "node:buffer";
-import { BoxError, type BuiltCommandName, findCommand, isBuiltCommand, parseRequest } from "@sand/protocol";
+import {
+  BoxError,
+  type BuiltCommandName,
+  findCommand,
+  invariant,
+  isBuiltCommand,
+  parseRequest,
+} from "@sand/protocol";
 import type { CommandContext, CommandHandlers } from "./command-handlers.ts";
 
 /** how much of an unknown name is repeated, in characters */
 const namedMaxChars = 100;
 
+/** Returns why `name` can't be called, or `undefined`. */
+export function refuseCommand(name: string): BoxError | undefined {
+  if (isBuiltCommand(name)) return undefined;
+  const shown = name.slice(0, namedMaxChars);
+  return findCommand(name) === undefined
+    ? new BoxError("gateway/unknown-method", `unknown gateway method: ${shown}`)
+    : new BoxError("gateway/not-implemented", `${shown} is not built yet`);
+}
+
+/** `name` must be a command that `refuseCommand` lets pass. */
 export async function dispatchCommand(
   handlers: CommandHandlers,
   name: string,
   body: Buffer | undefined,
   context: CommandContext,
 ): Promise<unknown> {
-  if (!isBuiltCommand(name)) throw refusal(name);
+  invariant(isBuiltCommand(name), "only built commands are dispatched");
   return call(handlers, name, parseBody(body), context);
 }
 
@@ -28,13 +45,6 @@ function call<Name extends BuiltCommandName>(
   context: CommandContext,
 ): Promise<unknown> {
   return handlers[name](parseRequest(name, body), context);
-}
-
-function refusal(name: string): BoxError {
-  const shown = name.slice(0, namedMaxChars);
-  if (findCommand(name) !== undefined)
-    return new BoxError("gateway/not-implemented", `${shown} is not built yet`);
-  return new BoxError("gateway/unknown-method", `unknown gateway method: ${shown}`);
 }
 
 /** A missing or empty body counts as `{}`. */

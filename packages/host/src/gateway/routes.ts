@@ -8,7 +8,7 @@ import type { EventStreams } from "../events/event-streams.ts";
 import { parseStreamRequest } from "../events/parse-stream-request.ts";
 import { acceptsGzip } from "./accepts-gzip.ts";
 import type { CommandHandlers } from "./command-handlers.ts";
-import { dispatchCommand } from "./dispatch-command.ts";
+import { dispatchCommand, refuseCommand } from "./dispatch-command.ts";
 import { readHealth } from "./health.ts";
 import type { HostStatus } from "./host-ports.ts";
 import { sendJson } from "./send-json.ts";
@@ -37,12 +37,18 @@ export function addRoutes(app: FastifyInstance, deps: RouteDeps): void {
 }
 
 function addCommandRoute(app: FastifyInstance, deps: RouteDeps): void {
-  app.post<{ Params: { command: string } }>("/api/:command", async (request, reply) => {
-    const body = Buffer.isBuffer(request.body) ? request.body : undefined;
-    const context = { requestId: request.id, slimAvatars: wantsSlimAvatars(request) };
-    const value = await dispatchCommand(deps.handlers, request.params.command, body, context);
-    reply.header("x-sand-mint-dedupe", "1");
-    return sendJson(request, reply, value);
+  app.post<{ Params: { command: string } }>("/api/:command", {
+    onRequest: async (request) => {
+      const refusal = refuseCommand(request.params.command);
+      if (refusal !== undefined) throw refusal;
+    },
+    handler: async (request, reply) => {
+      const body = Buffer.isBuffer(request.body) ? request.body : undefined;
+      const context = { requestId: request.id, slimAvatars: wantsSlimAvatars(request) };
+      const value = await dispatchCommand(deps.handlers, request.params.command, body, context);
+      reply.header("x-sand-mint-dedupe", "1");
+      return sendJson(request, reply, value);
+    },
   });
 }
 
