@@ -96,7 +96,7 @@ async function makeIds(access: GatewayAccess): Promise<{ readonly agentId: strin
 
 function readDaemonPort(world: SandWorld): number {
   const found: unknown = JSON.parse(readFileSync(join(world.dataRoot, "exec-daemon.json"), "utf8"));
-  return Number(fieldOf(fieldOf(found, "ports"), "rpc") ?? fieldOf(found, "port"));
+  return Number(fieldOf(found, "rpcPort"));
 }
 
 /** Workers take the next request when they are free, so that `underWayMax` is kept without waiting for the slowest. */

@@ -5,8 +5,8 @@
  * It is cut into runs of a few kills, each with a world and a seed of its own, so that it can be stopped and resumed.
  */
 import { findBundles } from "../processes/sand-bundles.ts";
-import { createSeededRandom } from "../seeded-random.ts";
-import { hostFailpoints } from "../sweep/failpoint-names.ts";
+import { createSeededRandom, type SeededRandom } from "../seeded-random.ts";
+import { daemonFailpoints, hostFailpoints, keeperFailpoints } from "../sweep/failpoint-names.ts";
 import { formatHistogram, type KillHistogram, type KillRecord, tallyKills } from "../sweep/kill-record.ts";
 import { type FailpointHit, runSweep, type SweepKind, type SweepRun } from "../sweep/run-sweep.ts";
 import { collectFindings, type Findings, type ProofResult } from "./proof-result.ts";
@@ -146,37 +146,28 @@ async function inRuns(
   }
 }
 
+const pointsOf = { host: hostFailpoints, daemon: daemonFailpoints, keeper: keeperFailpoints } as const;
+type Side = keyof typeof pointsOf;
+
 /** Every failpoint as often as asked for; one that was missed gets another chance at its first hit. */
 async function sweepFailpoints(sweep: Sweep): Promise<Record<string, number>> {
   const { options } = sweep;
-  const hits: Record<string, number> = Object.fromEntries(hostFailpoints.map((name) => [name, 0]));
+  const hits: Record<string, number> = {};
+  for (const name of Object.values(pointsOf).flat()) hits[name] = 0;
   const random = createSeededRandom(options.seed).fork("failpoints");
-  const sample = options.failpointSample;
   for (let round = 1; round <= failpointRoundsMax; round += 1) {
-    const wanted = hostFailpoints.flatMap((name) =>
-      Array.from(
-        { length: options.hitsPerFailpoint - (hits[name] ?? 0) },
-        (_, at): FailpointHit => ({
-          name,
-          hit: round > 1 || at === 0 ? 1 : random.whole(2, 6),
-        }),
-      ),
-    );
-    const points = shuffle(random.fork(`order ${round}`), wanted).slice(0, sample);
-    for (let from = 0; from < points.length; from += killsPerRun) {
-      const name = `failpoints ${round}.${from / killsPerRun + 1} of ${points.length}`;
-      const part = points.slice(from, from + killsPerRun);
-      const spec: RunSpec = {
-        name,
-        build: "test",
-        sweep: { kind: "failpoints", points: part, side: "host" },
-        hasLedger: true,
-      };
-      const run = await perform(sweep, spec);
-      enter(sweep, name, run);
-      for (const kill of run.kills) if (kill.at in hits) hits[kill.at] = (hits[kill.at] ?? 0) + 1;
+    for (const side of ["host", "daemon", "keeper"] as const) {
+      const points = planPoints(sweep, hits, { side, round, random: random.fork(`${side} ${round}`) });
+      for (let from = 0; from < points.length; from += killsPerRun) {
+        const name = `${side} failpoints ${round}.${from / killsPerRun + 1} of ${points.length}`;
+        const part = points.slice(from, from + killsPerRun);
+        const kind: SweepKind = { kind: "failpoints", points: part, side };
+        const run = await perform(sweep, { name, build: "test", sweep: kind, hasLedger: true });
+        enter(sweep, name, run);
+        for (const kill of run.kills) if (kill.at in hits) hits[kill.at] = (hits[kill.at] ?? 0) + 1;
+      }
     }
-    if (sample !== undefined) return hits;
+    if (options.failpointSample !== undefined) return hits;
   }
   for (const [name, count] of Object.entries(hits)) {
     sweep.findings.expect(count >= options.hitsPerFailpoint, `failpoint ${name} was hit ${count} times`);
@@ -184,7 +175,34 @@ async function sweepFailpoints(sweep: Sweep): Promise<Record<string, number>> {
   return hits;
 }
 
-function shuffle<T>(random: ReturnType<typeof createSeededRandom>, items: readonly T[]): readonly T[] {
+interface PointsToPlan {
+  readonly side: Side;
+  readonly round: number;
+  readonly random: SeededRandom;
+}
+
+function planPoints(
+  sweep: Sweep,
+  hits: Readonly<Record<string, number>>,
+  { side, round, random }: PointsToPlan,
+): readonly FailpointHit[] {
+  const { hitsPerFailpoint, failpointSample } = sweep.options;
+  const wanted = pointsOf[side].flatMap((name) =>
+    Array.from(
+      { length: Math.max(0, hitsPerFailpoint - (hits[name] ?? 0)) },
+      (_, at): FailpointHit => ({
+        name,
+        hit: round > 1 || at === 0 ? 1 : random.whole(2, 6),
+      }),
+    ),
+  );
+  // A sample is shared out: most failpoints are the host's.
+  const share = { host: 0.6, daemon: 0.3, keeper: 0.1 } as const;
+  const most = failpointSample === undefined ? wanted.length : Math.round(failpointSample * share[side]);
+  return shuffle(random, wanted).slice(0, most);
+}
+
+function shuffle<T>(random: SeededRandom, items: readonly T[]): readonly T[] {
   return items
     .map((item) => ({ item, order: random.next() }))
     .sort((a, b) => a.order - b.order)

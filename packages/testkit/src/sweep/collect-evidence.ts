@@ -16,6 +16,7 @@ export interface EvidenceSources {
   readonly clients: SweepClients;
   readonly paths: EffectPaths;
   readonly hasLedger: boolean;
+  readonly mayBeUnknown: boolean;
 }
 
 /** Everything but the left processes, which are looked for when host and daemon have ended. */
@@ -38,6 +39,7 @@ export async function collectEvidence(
     });
   }
   return {
+    mayBeUnknown: sources.mayBeUnknown,
     plan,
     createdAgents: clients.createdAgents,
     accepted: clients.accepted,

@@ -28,7 +28,13 @@ export const hostFailpoints = [
   "boot.resume",
 ] as const;
 
-export const daemonFailpoints = ["exec.intent", "exec.spawned", "exec.exit"] as const;
+export const daemonFailpoints = [
+  "exec.intended",
+  "exec.started",
+  "exec.given",
+  "file.intended",
+  "file.written",
+] as const;
 
 /** The keeper is the process that waits for a command; it's started by the daemon and outlives it. */
 export const keeperFailpoints = ["keeper.claimed", "keeper.spawned", "keeper.exited"] as const;

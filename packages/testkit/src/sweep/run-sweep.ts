@@ -24,7 +24,7 @@ export type SweepKind =
   | {
       readonly kind: "failpoints";
       readonly points: readonly FailpointHit[];
-      readonly side: "host" | "daemon";
+      readonly side: "host" | "daemon" | "keeper";
     }
   | { readonly kind: "daemon"; readonly kills: number };
 
@@ -67,6 +67,7 @@ export async function runSweep(options: SweepRunOptions): Promise<SweepRun> {
     seed: options.seed,
     bundles: options.bundles,
     hasLedger: options.hasLedger,
+    mayBeUnknown: options.sweep.kind === "failpoints" && options.sweep.side === "keeper",
     agents,
     promptsPerAgent: 10 + planned * promptsPerAgentAndKill,
   });
@@ -101,9 +102,11 @@ async function performKills(stage: SweepStage, sweep: SweepKind): Promise<readon
       await killDaemons(stage, sweep.kills);
       return [];
     case "failpoints":
-      return sweep.side === "host" ? dieAtPoints(stage, sweep.points) : dieInDaemon(stage, sweep.points);
+      return await dieAt[sweep.side](stage, sweep.points);
   }
 }
+
+const dieAt = { host: dieAtPoints, daemon: dieInDaemon, keeper: dieInKeepers } as const;
 
 async function killAtRandom(stage: SweepStage, count: number): Promise<void> {
   const { random, world } = stage;
@@ -185,6 +188,33 @@ async function endsWithin(process: StartedProcess, deadlineMs: number): Promise<
   return exit !== undefined;
 }
 
+/** Keepers die without anybody's hand on them, so a hit is a command that was begun and ended under an armed one. */
+async function dieInKeepers(
+  stage: SweepStage,
+  points: readonly FailpointHit[],
+): Promise<readonly FailpointHit[]> {
+  const missed: FailpointHit[] = [];
+  await raiseReady(stage);
+  for (const point of points) {
+    await stage.daemon().end();
+    const before = new Set(listExecutions(stage, "exit.json"));
+    await stage.raiseDaemon({ env: { SAND_FAILPOINT: `${point.name}:1` } });
+    const isNew = () => listExecutions(stage, "exit.json").some((id) => !before.has(id));
+    const hit = await waitUntil("a keeper to die", isNew, { deadlineMs: failpointDeadlineMs }).catch(
+      () => false,
+    );
+    if (!hit) missed.push(point);
+    stage.noteDeath({
+      at: hit ? point.name : "not reached",
+      shownRunning: await stage.countRunning(),
+      openTurns: ["tool running"],
+    });
+  }
+  await stage.daemon().end();
+  await stage.raiseDaemon();
+  return missed;
+}
+
 async function killDaemons(stage: SweepStage, count: number): Promise<void> {
   const { random } = stage;
   await raiseReady(stage);
@@ -208,9 +238,13 @@ async function killDaemons(stage: SweepStage, count: number): Promise<void> {
 }
 
 function hasRunningCommand(stage: SweepStage): boolean {
+  const ended = new Set(listExecutions(stage, "exit.json"));
+  return listExecutions(stage, "start.json").some((id) => !ended.has(id));
+}
+
+/** The executions whose folder holds this record. */
+function listExecutions(stage: SweepStage, record: string): readonly string[] {
   const folder = join(stage.world.dataRoot, "executions");
-  if (!existsSync(folder)) return false;
-  return readdirSync(folder).some(
-    (id) => existsSync(join(folder, id, "start.json")) && !existsSync(join(folder, id, "exit.json")),
-  );
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder).filter((id) => existsSync(join(folder, id, record)));
 }

@@ -38,6 +38,7 @@ const turn: TurnEvidence = {
 };
 
 const sound: SweepEvidence = {
+  mayBeUnknown: false,
   plan: { agents: [{ name: "worker", nonce: "create-0" }], prompts: [prompt] },
   createdAgents: [["agent-1", "agent-1"]],
   accepted: [{ nonce: "nonce-a", agentId: "agent-1" }],
@@ -183,4 +184,15 @@ const damages: readonly (readonly [string, SweepEvidence, readonly SweepRule[]])
 
 test.each(damages)("the checker finds %s", (_, evidence, rules) => {
   expect(brokenRules(evidence)).toEqual([...rules].sort());
+});
+
+test("where a keeper was killed, an unknown outcome is no finding, and a doubled effect still is", () => {
+  const records = journal.map((record) =>
+    record.kind === "toolSettled"
+      ? { kind: record.kind, body: { result: { callId: "c1", outcome: "unknown", text: "" } } }
+      : record,
+  );
+  const unknown = { ...withTurn({ records }), mayBeUnknown: true, effects: {} };
+  expect(brokenRules(unknown)).toEqual([]);
+  expect(brokenRules({ ...unknown, effects: { "effect-a-0-0": 2 } })).toEqual(["doubled effects"]);
 });

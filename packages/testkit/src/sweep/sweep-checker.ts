@@ -113,17 +113,21 @@ function findDuplicateAgents(evidence: SweepEvidence): readonly string[] {
 
 /** A call whose result says that it ran has left its effect, and a turn that succeeded ran all that it was told. */
 function findLostEffects(evidence: SweepEvidence): readonly string[] {
-  const findings: string[] = [];
-  for (const { settled, effect } of settledCalls(evidence)) {
-    if (settled.outcome === "ok" && (evidence.effects[effect] ?? 0) === 0)
-      findings.push(`${effect} is reported as done and isn't`);
-  }
-  for (const prompt of uncutPrompts(evidence)) {
-    for (const call of prompt.steps.flat()) {
-      if ((evidence.effects[call.effect] ?? 0) === 0) findings.push(`${call.effect} never happened`);
-    }
-  }
-  return [...new Set(findings)];
+  const missing = (effect: string) => (evidence.effects[effect] ?? 0) === 0;
+  const calls = settledCalls(evidence);
+  const reported = calls
+    .filter(({ settled, effect }) => settled.outcome === "ok" && missing(effect))
+    .map(({ effect }) => `${effect} is reported as done and isn't`);
+  const unknown = new Set(
+    calls
+      .filter(({ settled }) => evidence.mayBeUnknown && settled.outcome === "unknown")
+      .map(({ effect }) => effect),
+  );
+  const planned = uncutPrompts(evidence)
+    .flatMap((prompt) => prompt.steps.flat())
+    .filter(({ effect }) => missing(effect) && !unknown.has(effect))
+    .map(({ effect }) => `${effect} never happened`);
+  return [...new Set([...reported, ...planned])];
 }
 
 /** Every effect follows from a call that was recorded with its intent before it. */
@@ -170,6 +174,7 @@ function findWrongOutcomes(evidence: SweepEvidence): readonly string[] {
     return [`turn ${turn.turnId} ended as ${turn.outcome}: ${JSON.stringify(end?.body ?? null)}`];
   });
   const calls = settledCalls(evidence)
+    .filter(({ settled }) => !(evidence.mayBeUnknown && settled.outcome === "unknown"))
     .filter(({ settled }) => settled.outcome !== "ok" && settled.outcome !== "interrupted")
     .map(({ settled, effect }) => `${effect} ended as ${settled.outcome}: ${settled.text}`);
   return [...turns, ...calls];

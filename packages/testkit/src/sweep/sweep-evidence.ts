@@ -54,6 +54,8 @@ export interface ExecutionEvidence {
 }
 
 export interface SweepEvidence {
+  /** a process that waits for a command was killed, so of some commands nobody can know; each at most once all the same */
+  readonly mayBeUnknown: boolean;
   readonly plan: WorkPlan;
   /** agent ids in the plan's order; ids that a repeated creation gave stand side by side */
   readonly createdAgents: readonly (readonly string[])[];

@@ -21,6 +21,8 @@ export interface StageOptions {
   readonly seed: number;
   readonly bundles: SandBundles;
   readonly hasLedger: boolean;
+  /** the sweep kills what waits for commands */
+  readonly mayBeUnknown: boolean;
   readonly agents: number;
   readonly promptsPerAgent: number;
 }
@@ -110,6 +112,7 @@ export async function openSweepStage(options: StageOptions): Promise<SweepStage>
         clients,
         paths,
         hasLedger: options.hasLedger,
+        mayBeUnknown: options.mayBeUnknown,
       });
       return { ...evidence, leftProcesses: await shutDown(world, [state.host, state.daemon]) };
     },
