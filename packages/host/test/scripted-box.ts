@@ -70,6 +70,7 @@ export function createScriptedBox(
     return found;
   };
   const box = {
+    ping: async () => ({ workspaceRoot: "/workspace" }),
     async start(spec: StartSpec) {
       const existing = live.get(spec.executionId);
       if (existing !== undefined)

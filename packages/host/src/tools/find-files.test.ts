@@ -4,6 +4,7 @@ import { invokeTool } from "../../test/invoke-tool.ts";
 import { createScriptedBox } from "../../test/scripted-box.ts";
 import type { BoxFiles, FileFacts, GrepMatch, GrepSpec } from "../box/box-files-port.ts";
 import { createTools } from "./create-tools.ts";
+import { shortenPath } from "./workspace-path.ts";
 
 function setUp(files: Partial<BoxFiles>) {
   const { box } = createScriptedBox();
@@ -31,6 +32,27 @@ test("a listing is sorted, marks folders and links, and no name can forge a line
     "link -> b.txt",
     "pipe  (not a regular file)",
   ]);
+});
+
+test("files in the workspace are named from it, others whole", async () => {
+  const cases: readonly [path: string, name: string][] = [
+    ["/workspace/src/a.ts", "src/a.ts"],
+    ["/workspace", "/workspace"],
+    ["/workspace-2/a", "/workspace-2/a"],
+    ["/etc/hosts", "/etc/hosts"],
+    ["/workspace/..a", "..a"],
+    ["src/a.ts", "src/a.ts"],
+  ];
+  for (const [path, name] of cases) expect([path, shortenPath(path, "/workspace")]).toEqual([path, name]);
+  const found = { outcome: "ok" as const, truncated: false, timedOut: false };
+  const tools = setUp({
+    list: async () => ({ ...found, entries: [fact("/workspace/d/f")] }),
+    glob: async () => ({ ...found, paths: ["/workspace/d/f"] }),
+    grep: async () => ({ ...found, matches: [match("/workspace/d/f", 1, "hit")] }),
+  });
+  expect((await invokeTool(tools, "ListFiles", { path: "d" })).text).toBe("d/f  1 bytes");
+  expect((await invokeTool(tools, "Glob", { pattern: "*" })).text).toBe("d/f");
+  expect((await invokeTool(tools, "Grep", { pattern: "hit" })).text).toBe("d/f:1:hit");
 });
 
 test("a listing that isn't whole says so", async () => {

@@ -7,6 +7,7 @@ import { joinLines } from "./join-lines.ts";
 import { globFilesMax, resultTextMaxBytes } from "./limits.ts";
 import { quoteName, toOneLine } from "./safe-text.ts";
 import { readUnlessInterrupted, settleError, settleOk, settleRefused } from "./settlements.ts";
+import { createPathNamer } from "./workspace-path.ts";
 
 const parameters = Type.Object(
   {
@@ -27,12 +28,15 @@ export function createGlobTool(deps: { readonly box: BoxPort }): Tool {
     summarize: (args) => toOneLine(args.pattern, 120),
     run: ({ pattern, path = "." }, _invocation, context) =>
       readUnlessInterrupted(context, async () => {
-        const found = await deps.box.files.glob({ pattern, path, filesMax: globFilesMax }, context.signal);
+        const [namePath, found] = await Promise.all([
+          createPathNamer(deps.box, context.signal),
+          deps.box.files.glob({ pattern, path, filesMax: globFilesMax }, context.signal),
+        ]);
         if (found.outcome === "refused") return settleRefused(`Glob ${quoteName(pattern)}`, found);
         if (found.timedOut && found.paths.length === 0)
           return settleError("The search took too long and was stopped; search a smaller folder.");
         if (found.paths.length === 0) return settleOk("no files match", { files: 0, truncated: false });
-        const joined = joinLines(found.paths.map(quoteName), resultTextMaxBytes);
+        const joined = joinLines(found.paths.map(namePath), resultTextMaxBytes);
         const truncated = found.truncated || found.timedOut || joined.left > 0;
         const why = found.timedOut ? "the search took too long" : "there are too many";
         const note = truncated ? `\n[not all files are shown, ${why}; narrow the pattern or the path]` : "";

@@ -12,8 +12,9 @@ import {
   grepResultsMax,
   resultTextMaxBytes,
 } from "./limits.ts";
-import { makeTextSafe, quoteName, toOneLine } from "./safe-text.ts";
+import { makeTextSafe, toOneLine } from "./safe-text.ts";
 import { readUnlessInterrupted, settleError, settleOk, settleRefused } from "./settlements.ts";
+import { createPathNamer, type NamePath } from "./workspace-path.ts";
 
 const parameters = Type.Object(
   {
@@ -45,14 +46,17 @@ export function createGrepTool(deps: { readonly box: BoxPort }): Tool {
     summarize: (args) => toOneLine(args.pattern, 120),
     run: (args, _invocation, context) =>
       readUnlessInterrupted(context, async () => {
-        const found = await deps.box.files.grep(grepSpec(args), context.signal);
+        const [namePath, found] = await Promise.all([
+          createPathNamer(deps.box, context.signal),
+          deps.box.files.grep(grepSpec(args), context.signal),
+        ]);
         if (found.outcome === "refused") return settleRefused("Grep", found);
         if (found.matches.length === 0) {
           if (found.timedOut)
             return settleError("The search took too long and was stopped; search a smaller folder.");
           return settleOk("no matches", { matches: 0, truncated: false });
         }
-        const joined = joinLines(formatMatches(found.matches), resultTextMaxBytes);
+        const joined = joinLines(formatMatches(found.matches, namePath), resultTextMaxBytes);
         const truncated = found.truncated || found.timedOut || joined.left > 0;
         const why = found.timedOut ? "the search took too long" : "there are too many";
         const note = truncated
@@ -77,7 +81,7 @@ function grepSpec(args: Static<typeof parameters>): GrepSpec {
 }
 
 /** A `--` stands where lines of the same file are left out between two groups, or the file changes. */
-function formatMatches(matches: readonly GrepMatch[]): string[] {
+function formatMatches(matches: readonly GrepMatch[], namePath: NamePath): string[] {
   const withContext = matches.some((match) => !match.isMatch);
   const lines: string[] = [];
   let last: GrepMatch | undefined;
@@ -85,7 +89,7 @@ function formatMatches(matches: readonly GrepMatch[]): string[] {
     if (withContext && last !== undefined && (last.path !== match.path || match.line !== last.line + 1))
       lines.push("--");
     const mark = match.isMatch ? ":" : "-";
-    lines.push(`${quoteName(match.path)}${mark}${match.line}${mark}${cutLine(match.text)}`);
+    lines.push(`${namePath(match.path)}${mark}${match.line}${mark}${cutLine(match.text)}`);
     last = match;
   }
   return lines;

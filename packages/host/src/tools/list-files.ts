@@ -8,6 +8,7 @@ import { joinLines } from "./join-lines.ts";
 import { listDepthMax, listEntriesMax, resultTextMaxBytes } from "./limits.ts";
 import { quoteName, toOneLine } from "./safe-text.ts";
 import { readUnlessInterrupted, settleOk, settleRefused } from "./settlements.ts";
+import { createPathNamer, type NamePath } from "./workspace-path.ts";
 
 const parameters = Type.Object(
   {
@@ -32,11 +33,14 @@ export function createListFilesTool(deps: { readonly box: BoxPort }): Tool {
     summarize: (args) => toOneLine(args.path ?? ".", 120),
     run: ({ path = ".", depth = 1 }, _invocation, context) =>
       readUnlessInterrupted(context, async () => {
-        const listed = await deps.box.files.list({ path, depth, entriesMax: listEntriesMax }, context.signal);
+        const [namePath, listed] = await Promise.all([
+          createPathNamer(deps.box, context.signal),
+          deps.box.files.list({ path, depth, entriesMax: listEntriesMax }, context.signal),
+        ]);
         if (listed.outcome === "refused") return settleRefused(`ListFiles ${quoteName(path)}`, listed);
         if (listed.entries.length === 0)
           return settleOk(`${quoteName(path)}: empty folder`, { entries: 0, truncated: false });
-        const lines = listed.entries.map(describeEntry).sort(compareText);
+        const lines = listed.entries.map((entry) => describeEntry(entry, namePath)).sort(compareText);
         const joined = joinLines(lines, resultTextMaxBytes);
         const truncated = listed.truncated || joined.left > 0;
         const note = truncated
@@ -47,8 +51,8 @@ export function createListFilesTool(deps: { readonly box: BoxPort }): Tool {
   });
 }
 
-function describeEntry(file: FileFacts): string {
-  const name = quoteName(file.path);
+function describeEntry(file: FileFacts, namePath: NamePath): string {
+  const name = namePath(file.path);
   switch (file.type) {
     case "directory":
       return `${name}/`;

@@ -97,6 +97,8 @@ test("bytes that aren't UTF-8 are shown replaced and said so; a binary file isn'
   const latin = await setUp(Buffer.from([0x63, 0x61, 0x66, 0xe9, 0x0a])).read();
   expect([latin.outcome, latin.details.lossy]).toEqual(["ok", true]);
   expect(latin.text).toContain("caf\ufffd\n[bytes that aren't UTF-8");
+  const cutOff = await setUp(Buffer.from([0x61, 0xe4, 0xbd])).read();
+  expect([cutOff.text.includes("\na\ufffd\n"), cutOff.details.lossy]).toEqual([true, true]);
   const binary = await setUp(Buffer.from([0x7f, 0x45, 0x00, 0x01])).read();
   expect([binary.outcome, binary.details.binary]).toEqual(["error", true]);
 });

@@ -47,6 +47,8 @@ interface WindowText {
   readonly from: number;
   readonly to: number;
   readonly more: boolean;
+  /** how far the output was read */
+  readonly position: number;
 }
 
 /** Collects the parts of a merged output that lie in a range of positions. */
@@ -85,14 +87,16 @@ function createWindow(range: OutputRead["range"]) {
         position += part.bytes;
       }
     },
-    finish: (): WindowText => ({ text: shown.join(""), from, to, more: position > to }),
+    finish: (): WindowText => ({ text: shown.join(""), from, to, more: position > to, position }),
   };
 }
 
 function settleWindow(execution: ExecutionView, asked: number, window: WindowText): ToolSettlement {
   const handle = makeOutputHandle(execution.executionId);
   const state = describeStatus(execution.status);
-  const total = execution.stdoutBytes + execution.stderrBytes;
+  // The box counts a running command's output only now and then, so what was read may be more.
+  const total = Math.max(execution.stdoutBytes + execution.stderrBytes, window.position);
+  const soFar = execution.closed ? "" : " so far";
   const details = {
     from: window.from,
     to: window.to,
@@ -101,13 +105,14 @@ function settleWindow(execution: ExecutionView, asked: number, window: WindowTex
     outputBytes: total,
   };
   if (window.text === "") {
-    const text = total === 0 ? "no output" : `nothing at byte ${asked}; it has ${total} bytes of output`;
+    const text =
+      total === 0 ? "no output" : `nothing at byte ${asked}; it has ${total} bytes of output${soFar}`;
     return { ...settleOk(`${handle} (${state}): ${text}`, details), outputHandle: handle };
   }
   const more = window.more
     ? `${window.text.endsWith("\n") ? "" : "\n"}[more follows: offset ${window.to}]`
     : "";
-  const text = `${handle} (${state}): bytes ${window.from} to ${window.to} of ${total}\n${window.text}${more}`;
+  const text = `${handle} (${state}): bytes ${window.from} to ${window.to} of ${total}${soFar}\n${window.text}${more}`;
   return { ...settleOk(text, details), outputHandle: handle };
 }
 

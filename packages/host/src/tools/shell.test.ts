@@ -297,7 +297,7 @@ test("a background command returns at once with its handle, has no limit, and ca
     true,
   ]);
   const page = await invokeTool(tools, "ReadFile", { handle: "exec:call-1" });
-  expect(page.text).toBe("exec:call-1 (still running): bytes 0 to 10 of 10\nlistening\n");
+  expect(page.text).toBe("exec:call-1 (still running): bytes 0 to 10 of 10 so far\nlistening\n");
   execution(callId)?.exit({ code: 1 });
   expect((await invokeTool(tools, "ReadFile", { handle: "exec:call-1" })).text).toContain("(exit code 1)");
 });

@@ -17,10 +17,10 @@ export interface StopWatch {
 }
 
 export type WatchedEnd =
-  | { readonly kind: "ended" }
+  /** the end was read, or it stays away for longer than can be waited for */
+  | { readonly kind: "over" }
   /** the stop was sent; `failure` is set when it couldn't be delivered */
-  | { readonly kind: "stopped"; readonly failure: unknown }
-  | { readonly kind: "overrun" };
+  | { readonly kind: "stopped"; readonly failure: unknown };
 
 /** Resolves when there is nothing more to wait for. Never rejects: it runs beside the reader. */
 export async function watchForStop(
@@ -28,8 +28,7 @@ export async function watchForStop(
   watch: StopWatch,
 ): Promise<WatchedEnd> {
   await deps.clock.sleep(watch.endMaxMs, AbortSignal.any([watch.interrupted, watch.ended]));
-  if (watch.ended.aborted) return { kind: "ended" };
-  if (!watch.interrupted.aborted) return { kind: "overrun" };
+  if (watch.ended.aborted || !watch.interrupted.aborted) return { kind: "over" };
   const failure = await sendStop(deps, watch);
   if (failure === undefined) await deps.clock.sleep(shellGraceMs + shellStopMaxMs, watch.ended);
   return { kind: "stopped", failure };
