@@ -47,4 +47,6 @@ async function handOver(pipe: Writable, secrets: Secrets): Promise<void> {
     pipe.once("close", resolve);
     pipe.end(JSON.stringify(secrets), resolve);
   });
+  // The host may keep its end for life; ours must not keep this program waiting for that.
+  pipe.destroy();
 }
