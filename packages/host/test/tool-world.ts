@@ -58,7 +58,11 @@ export async function createToolWorld(sandbox: "off" | "required" = "off"): Prom
   }
 
   let daemon = await launch();
-  const box = createBoxClient({ baseUrl: () => `http://127.0.0.1:${port}`, token, clock: systemClock });
+  const box = createBoxClient({
+    baseUrl: () => `http://127.0.0.1:${port}`,
+    token: () => token,
+    clock: systemClock,
+  });
   return {
     tools: createTools({ box, clock: systemClock }),
     box,
@@ -69,11 +73,14 @@ export async function createToolWorld(sandbox: "off" | "required" = "off"): Prom
       daemon = await launch();
     },
     async [Symbol.asyncDispose]() {
-      for (const { executionId } of await box.list()) {
-        await box.signal(executionId, { name: "SIGKILL", scope: "tree", killAfterMs: null });
+      try {
+        for (const { executionId } of await box.list()) {
+          await box.signal(executionId, { name: "SIGKILL", scope: "tree", killAfterMs: null });
+        }
+      } finally {
+        daemon.kill("SIGTERM");
+        await daemon.exited;
       }
-      daemon.kill("SIGTERM");
-      await daemon.exited;
       await waitUntil("everything of this test to be gone", () => findProcessesOf(folder.path).length === 0, {
         deadlineMs: 10_000,
         describe: () => JSON.stringify(findProcessesOf(folder.path)),
