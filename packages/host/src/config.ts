@@ -126,9 +126,6 @@ const knownElsewhere = [
   "SAND_TEST_REQUIRE",
 ] as const;
 
-/** what a daemon that we start inherits by name: paths, language, home, and its own switches */
-const inheritedByDaemon = ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TZ", "TERM", "NODE_PATH", "SAND_EXEC_LEDGER", "SAND_BOX_TERMINALS_DIRECTORY"] as const;
-
 export interface HostConfig {
   readonly dataRoot: string;
   readonly workspaceRoot: string;
@@ -199,11 +196,6 @@ function pickDaemonEnv(env: Env): Readonly<Record<string, string>> {
     return value === undefined || value === "" ? [] : [[name, value] as const];
   });
   return Object.freeze(Object.fromEntries(pairs));
-}
-
-function pickEnv(env: Env): Readonly<Record<string, string>> {
-  const present = inheritedByDaemon.map((name) => [name, env[name]] as const);
-  return Object.fromEntries(present.filter((pair): pair is readonly [(typeof inheritedByDaemon)[number], string] => pair[1] !== undefined));
 }
 
 function defaultDataRoot(userDataDir: string | null): string {

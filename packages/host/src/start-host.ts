@@ -36,6 +36,8 @@ export interface HostDeps {
   readonly clock: Clock;
   readonly ids: IdSource;
   readonly logger: Logger;
+  /** the exec-daemon's program; found beside the host's own when absent */
+  readonly daemonProgram?: string;
 }
 
 export interface Host extends AsyncDisposable {
@@ -71,6 +73,7 @@ export async function startHost(deps: HostDeps): Promise<Host> {
       workspaceRoot: config.workspaceRoot,
       clock,
       logger,
+      ...(deps.daemonProgram === undefined ? {} : { daemonProgram: deps.daemonProgram }),
     });
     scope.defer(() => box.close());
     const echo = createIdleEcho({ open, publish, activeAgentId });

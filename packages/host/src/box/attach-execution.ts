@@ -73,14 +73,18 @@ async function* readStream(
   let timer = arm();
   const after = { seq: BigInt(cursor.seq), stdout: BigInt(cursor.stdout), stderr: BigInt(cursor.stderr) };
   try {
-    const stream = processes.attach({ processId, after }, { signal: AbortSignal.any([signal, silence.signal]) });
+    const stream = processes.attach(
+      { processId, after },
+      { signal: AbortSignal.any([signal, silence.signal]) },
+    );
     for await (const message of stream) {
       clearTimeout(timer);
       yield message;
       timer = arm();
     }
   } catch (error) {
-    if (silence.signal.aborted && !signal.aborted) throw new BoxError("box/unavailable", "the exec-daemon fell silent", { cause: error });
+    if (silence.signal.aborted && !signal.aborted)
+      throw new BoxError("box/unavailable", "the exec-daemon fell silent", { cause: error });
     throw error;
   } finally {
     clearTimeout(timer);

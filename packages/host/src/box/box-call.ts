@@ -55,7 +55,10 @@ export function toBoxError(error: unknown): BoxError {
   if (said !== null && isErrorCode(said)) return new BoxError(said, failure.rawMessage, { cause: error });
   if (failure.code === Code.Unauthenticated) {
     const hint = "host and daemon must be given the same token";
-    return new BoxError("box/unauthorized", "the exec-daemon does not accept our token", { cause: error, hint });
+    return new BoxError("box/unauthorized", "the exec-daemon does not accept our token", {
+      cause: error,
+      hint,
+    });
   }
   // Without our code it isn't a verb's answer: the connection, or whatever else listens there.
   return new BoxError("box/unavailable", "the exec-daemon does not answer", { cause: error });

@@ -54,7 +54,13 @@ export interface WriteFileSpec {
 
 export type WriteFileOutcome =
   /** `existing`: this operation was done before */
-  | { readonly outcome: "written"; readonly existing: boolean; readonly created: boolean; readonly sha256: string; readonly sizeBytes: number }
+  | {
+      readonly outcome: "written";
+      readonly existing: boolean;
+      readonly created: boolean;
+      readonly sha256: string;
+      readonly sizeBytes: number;
+    }
   | Refused;
 
 export interface ListFilesSpec {
@@ -96,19 +102,36 @@ export interface GlobSpec {
 }
 
 export type GrepOutcome =
-  | { readonly outcome: "ok"; readonly matches: readonly GrepMatch[]; readonly truncated: boolean; readonly timedOut: boolean }
+  | {
+      readonly outcome: "ok";
+      readonly matches: readonly GrepMatch[];
+      readonly truncated: boolean;
+      readonly timedOut: boolean;
+    }
   | Refused;
 
 export type GlobOutcome =
-  | { readonly outcome: "ok"; readonly paths: readonly string[]; readonly truncated: boolean; readonly timedOut: boolean }
+  | {
+      readonly outcome: "ok";
+      readonly paths: readonly string[];
+      readonly truncated: boolean;
+      readonly timedOut: boolean;
+    }
   | Refused;
 
 export interface BoxFiles {
   /** `lengthMax` null reads to the daemon's own limit */
-  read(path: string, range: { readonly offset: number; readonly lengthMax: number | null }, signal?: AbortSignal): Promise<FileContent | Refused>;
+  read(
+    path: string,
+    range: { readonly offset: number; readonly lengthMax: number | null },
+    signal?: AbortSignal,
+  ): Promise<FileContent | Refused>;
   write(spec: WriteFileSpec, signal?: AbortSignal): Promise<WriteFileOutcome>;
   list(spec: ListFilesSpec, signal?: AbortSignal): Promise<ListFilesOutcome>;
-  stat(path: string, signal?: AbortSignal): Promise<{ readonly outcome: "ok"; readonly file: FileFacts } | Refused>;
+  stat(
+    path: string,
+    signal?: AbortSignal,
+  ): Promise<{ readonly outcome: "ok"; readonly file: FileFacts } | Refused>;
   grep(spec: GrepSpec, signal?: AbortSignal): Promise<GrepOutcome>;
   glob(spec: GlobSpec, signal?: AbortSignal): Promise<GlobOutcome>;
 }

@@ -89,8 +89,7 @@ export interface ExecutionView {
 
 export type StartOutcome =
   /** `existing`: this id with this body was started before; it was not started again */
-  | { readonly outcome: "started"; readonly existing: boolean; readonly execution: ExecutionView }
-  | Refused;
+  { readonly outcome: "started"; readonly existing: boolean; readonly execution: ExecutionView } | Refused;
 
 export type OutputStream = "stdout" | "stderr";
 
@@ -108,9 +107,28 @@ export const startCursor: OutputCursor = Object.freeze({ seq: 0, stdout: 0, stde
  * what is missing. `started` comes first on every attach, `closed` last. A `gap` carries the seq that it reaches to.
  */
 export type ExecutionEvent =
-  | { readonly kind: "started"; readonly seq: number; readonly pid: number; readonly pgid: number; readonly startTime: string }
-  | { readonly kind: "output"; readonly seq: number; readonly stream: OutputStream; readonly offset: number; readonly bytes: Uint8Array }
-  | { readonly kind: "gap"; readonly seq: number; readonly stream: OutputStream; readonly from: number; readonly to: number; readonly reason: string }
+  | {
+      readonly kind: "started";
+      readonly seq: number;
+      readonly pid: number;
+      readonly pgid: number;
+      readonly startTime: string;
+    }
+  | {
+      readonly kind: "output";
+      readonly seq: number;
+      readonly stream: OutputStream;
+      readonly offset: number;
+      readonly bytes: Uint8Array;
+    }
+  | {
+      readonly kind: "gap";
+      readonly seq: number;
+      readonly stream: OutputStream;
+      readonly from: number;
+      readonly to: number;
+      readonly reason: string;
+    }
   | { readonly kind: "exited"; readonly seq: number; readonly exit: ExitFacts }
   | { readonly kind: "unknown"; readonly seq: number; readonly reason: string }
   | { readonly kind: "closed"; readonly seq: number; readonly leftOpen: boolean }
@@ -170,16 +188,32 @@ export interface BoxPort {
    */
   attach(id: ExecutionId, after: OutputCursor, signal: AbortSignal): AsyncIterable<ExecutionEvent>;
   /** The long-poll twin of attach: at most `bytesMax`, waiting up to `waitMs` for the first event. */
-  read(id: ExecutionId, after: OutputCursor, page: { readonly waitMs: number; readonly bytesMax: number }, signal?: AbortSignal): Promise<ReadPage | Refused>;
+  read(
+    id: ExecutionId,
+    after: OutputCursor,
+    page: { readonly waitMs: number; readonly bytesMax: number },
+    signal?: AbortSignal,
+  ): Promise<ReadPage | Refused>;
   /** Resolves when it is closed, or after `waitMs` with the state of that moment. */
-  wait(id: ExecutionId, waitMs: number, signal?: AbortSignal): Promise<{ readonly outcome: "ok"; readonly execution: ExecutionView } | Refused>;
+  wait(
+    id: ExecutionId,
+    waitMs: number,
+    signal?: AbortSignal,
+  ): Promise<{ readonly outcome: "ok"; readonly execution: ExecutionView } | Refused>;
   write(id: ExecutionId, offset: number, bytes: Uint8Array, signal?: AbortSignal): Promise<StdinOutcome>;
   closeStdin(id: ExecutionId, signal?: AbortSignal): Promise<StdinOutcome>;
   /** `delivered` false: there was nothing left to signal */
-  signal(id: ExecutionId, request: SignalRequest, signal?: AbortSignal): Promise<{ readonly outcome: "ok"; readonly delivered: boolean } | Refused>;
+  signal(
+    id: ExecutionId,
+    request: SignalRequest,
+    signal?: AbortSignal,
+  ): Promise<{ readonly outcome: "ok"; readonly delivered: boolean } | Refused>;
   list(signal?: AbortSignal): Promise<readonly ExecutionView[]>;
   /** Removes a finished execution and its output; `existed` false: there was none. A running one is refused. */
-  forget(id: ExecutionId, signal?: AbortSignal): Promise<{ readonly outcome: "ok"; readonly existed: boolean } | Refused>;
+  forget(
+    id: ExecutionId,
+    signal?: AbortSignal,
+  ): Promise<{ readonly outcome: "ok"; readonly existed: boolean } | Refused>;
   readonly files: BoxFiles;
 }
 

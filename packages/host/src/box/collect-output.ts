@@ -72,7 +72,13 @@ export function createOutputCollector(bounds: OutputBounds): OutputCollector {
     finish() {
       const first = concat(head);
       if (omittedBytes === 0 && tail.length <= bounds.tailBytes) {
-        return { head: decode(concat([first, tail])), tail: "", omittedBytes: 0, omittedLines: 0, totalBytes };
+        return {
+          head: decode(concat([first, tail])),
+          tail: "",
+          omittedBytes: 0,
+          omittedLines: 0,
+          totalBytes,
+        };
       }
       const headEnd = findHeadEnd(first);
       const over = Math.max(0, tail.length - bounds.tailBytes);

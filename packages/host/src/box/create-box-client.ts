@@ -7,7 +7,14 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import { type Client, createClient, type Interceptor } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
 import { BoxError, type Clock } from "@sand/protocol";
-import { Control, Files, Processes, SignalScope as WireScope, type StartRequestSchema, StdinState } from "@sand/protocol/exec";
+import {
+  Control,
+  Files,
+  Processes,
+  type StartRequestSchema,
+  StdinState,
+  SignalScope as WireScope,
+} from "@sand/protocol/exec";
 import { attachExecution } from "./attach-execution.ts";
 import { askBox, callBox } from "./box-call.ts";
 import type { BoxPort, SignalScope, StartSpec, StdinOutcome } from "./box-port.ts";
@@ -17,7 +24,7 @@ import { toCursor, toEvent, toExecutionView } from "./from-wire.ts";
 export interface BoxClientDeps {
   /** asked before each call, because a restarted daemon may have another port */
   readonly baseUrl: () => string;
-  readonly token: () => string;
+  readonly token: string | (() => string);
   readonly clock: Clock;
   /** Brings the daemon back while an attach waits for it; never throws. */
   readonly recover?: (signal: AbortSignal) => Promise<void>;
@@ -43,8 +50,17 @@ export function createBoxClient(deps: BoxClientDeps): BoxPort {
     ping: (signal) =>
       callBox(pingTimeoutMs, signal, async (options) => {
         const nonce = randomUUID();
-        const { nonce: echoed, pid, bootId, eventLoopDelayP99Ms, openFds, running, workspaceRoot } = await control().ping({ nonce }, options);
-        if (echoed !== nonce) throw new BoxError("box/unavailable", "what answers there is not our exec-daemon");
+        const {
+          nonce: echoed,
+          pid,
+          bootId,
+          eventLoopDelayP99Ms,
+          openFds,
+          running,
+          workspaceRoot,
+        } = await control().ping({ nonce }, options);
+        if (echoed !== nonce)
+          throw new BoxError("box/unavailable", "what answers there is not our exec-daemon");
         return { pid, bootId, eventLoopDelayP99Ms, openFds, running, workspaceRoot };
       }),
     capabilities: (signal) =>
@@ -55,9 +71,14 @@ export function createBoxClient(deps: BoxClientDeps): BoxPort {
     start: (spec, signal) =>
       askBox(startTimeoutMs, signal, async (options) => {
         const answer = await processes().start(toStartRequest(spec), options);
-        return { outcome: "started", existing: answer.existing, execution: toExecutionView(answer.execution) } as const;
+        return {
+          outcome: "started",
+          existing: answer.existing,
+          execution: toExecutionView(answer.execution),
+        } as const;
       }),
-    attach: (id, after, signal) => attachExecution({ processes, clock: deps.clock, recover }, id, after, signal),
+    attach: (id, after, signal) =>
+      attachExecution({ processes, clock: deps.clock, recover }, id, after, signal),
     read: (processId, after, page, signal) =>
       askBox(page.waitMs + pollGraceMs, signal, async (options) => {
         const cursor = { seq: BigInt(after.seq), stdout: BigInt(after.stdout), stderr: BigInt(after.stderr) };
@@ -76,15 +97,22 @@ export function createBoxClient(deps: BoxClientDeps): BoxPort {
         toStdinOutcome(await processes().write({ processId, offset: BigInt(offset), data }, options)),
       ),
     closeStdin: (processId, signal) =>
-      askBox(callTimeoutMs, signal, async (options) => toStdinOutcome(await processes().closeStdin({ processId }, options))),
+      askBox(callTimeoutMs, signal, async (options) =>
+        toStdinOutcome(await processes().closeStdin({ processId }, options)),
+      ),
     signal: (processId, request, signal) =>
       askBox(callTimeoutMs, signal, async (options) => {
         const killAfter = request.killAfterMs === null ? {} : { killAfterMs: request.killAfterMs };
-        const { delivered } = await processes().signal({ processId, name: request.name, scope: wireScopes[request.scope], ...killAfter }, options);
+        const { delivered } = await processes().signal(
+          { processId, name: request.name, scope: wireScopes[request.scope], ...killAfter },
+          options,
+        );
         return { outcome: "ok", delivered } as const;
       }),
     list: (signal) =>
-      callBox(callTimeoutMs, signal, async (options) => (await processes().list({}, options)).executions.map(toExecutionView)),
+      callBox(callTimeoutMs, signal, async (options) =>
+        (await processes().list({}, options)).executions.map(toExecutionView),
+      ),
     forget: (processId, signal) =>
       askBox(callTimeoutMs, signal, async (options) => {
         const { existed } = await processes().forget({ processId }, options);
@@ -102,7 +130,8 @@ interface Clients {
 /** The clients for the address of the moment; made anew only when it changes. */
 function createClients(deps: BoxClientDeps): () => Clients {
   const authorize: Interceptor = (next) => (request) => {
-    request.header.set("authorization", `Bearer ${deps.token()}`);
+    const token = typeof deps.token === "string" ? deps.token : deps.token();
+    request.header.set("authorization", `Bearer ${token}`);
     return next(request);
   };
   let made: { readonly baseUrl: string; readonly clients: Clients } | undefined;

@@ -13,10 +13,21 @@ export function createBoxFiles(files: () => Client<typeof Files>): BoxFiles {
   return {
     read: (path, range, signal) =>
       askBox(fileTimeoutMs, signal, async (options) => {
-        const answer = await files().read({ path, offset: BigInt(range.offset), lengthMax: range.lengthMax ?? 0 }, options);
+        const answer = await files().read(
+          { path, offset: BigInt(range.offset), lengthMax: range.lengthMax ?? 0 },
+          options,
+        );
         const { sha256, binary } = answer;
         const [offset, totalBytes] = [Number(answer.offset), Number(answer.totalBytes)];
-        return { outcome: "ok", path: answer.path, bytes: answer.data, offset, totalBytes, sha256, binary } as const;
+        return {
+          outcome: "ok",
+          path: answer.path,
+          bytes: answer.data,
+          offset,
+          totalBytes,
+          sha256,
+          binary,
+        } as const;
       }),
     write: (spec, signal) =>
       askBox(fileTimeoutMs, signal, async (options) => {
@@ -29,7 +40,11 @@ export function createBoxFiles(files: () => Client<typeof Files>): BoxFiles {
     list: (spec, signal) =>
       askBox(fileTimeoutMs, signal, async (options) => {
         const answer = await files().list(spec, options);
-        return { outcome: "ok", entries: answer.entries.map(toFileFacts), truncated: answer.truncated } as const;
+        return {
+          outcome: "ok",
+          entries: answer.entries.map(toFileFacts),
+          truncated: answer.truncated,
+        } as const;
       }),
     stat: (path, signal) =>
       askBox(fileTimeoutMs, signal, async (options) => {

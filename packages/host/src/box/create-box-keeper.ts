@@ -8,9 +8,9 @@
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { createSingleFlight, isSameProcess, type Logger } from "@sand/node-kit";
 import { BoxError, type Clock } from "@sand/protocol";
 import { execDiscoveryFile, parseExecDiscovery } from "@sand/protocol/exec";
-import { createSingleFlight, isSameProcess, type Logger } from "@sand/node-kit";
 import type { BoxKeeper, BoxPort, BoxState } from "./box-port.ts";
 import { createBoxClient } from "./create-box-client.ts";
 import { createDaemonTokens } from "./daemon-tokens.ts";
@@ -56,7 +56,12 @@ export function createBoxKeeper(deps: BoxKeeperDeps): BoxKeeper {
   // daemon came back on another port.
   let address: Address = { baseUrl: "http://127.0.0.1:9", token: "" };
   let hasAnswered = false;
-  const box = createBoxClient({ baseUrl: () => address.baseUrl, token: () => address.token, clock: deps.clock, recover });
+  const box = createBoxClient({
+    baseUrl: () => address.baseUrl,
+    token: () => address.token,
+    clock: deps.clock,
+    recover,
+  });
 
   /** Undefined when nobody answers at any address that we know. */
   async function look(): Promise<BoxState | undefined> {
@@ -79,7 +84,9 @@ export function createBoxKeeper(deps: BoxKeeperDeps): BoxKeeper {
       return { state: "ready", box };
     } catch (error) {
       if (!(error instanceof BoxError)) throw error;
-      return error.code === "box/unauthorized" ? { state: "absent", code: error.code, reason: error.message } : undefined;
+      return error.code === "box/unauthorized"
+        ? { state: "absent", code: error.code, reason: error.message }
+        : undefined;
     }
   }
 
@@ -125,7 +132,11 @@ export function createBoxKeeper(deps: BoxKeeperDeps): BoxKeeper {
       const lastWords = daemon?.ended();
       if (lastWords !== undefined) return absent(`the exec-daemon ended at its start: ${lastWords}`);
     }
-    return absent(deps.exec.useExisting ? "no exec-daemon answers, and we may not start one" : "the exec-daemon did not answer in time");
+    return absent(
+      deps.exec.useExisting
+        ? "no exec-daemon answers, and we may not start one"
+        : "the exec-daemon did not answer in time",
+    );
   }
 
   function ensure(): Promise<BoxState> {
@@ -152,7 +163,9 @@ function absent(reason: string): BoxState {
 /** Where a daemon may be: where its discovery file says, if that process lives, and where the settings say. */
 function addresses(deps: BoxKeeperDeps): readonly string[] {
   const host = deps.exec.host === "0.0.0.0" ? "127.0.0.1" : deps.exec.host;
-  const ports = [readDiscoveredPort(deps.dataRoot), deps.exec.port].filter((port) => port !== undefined && port !== 0);
+  const ports = [readDiscoveredPort(deps.dataRoot), deps.exec.port].filter(
+    (port) => port !== undefined && port !== 0,
+  );
   return [...new Set(ports)].map((port) => `http://${host.includes(":") ? `[${host}]` : host}:${port}`);
 }
 

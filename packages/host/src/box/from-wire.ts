@@ -1,8 +1,25 @@
 /** From the wire's messages to the port's types. Unknown enum values come from a newer daemon and are bugs to notice. */
 import { type AgentId, BoxError, brandId, type ExecutionId, type TurnId } from "@sand/protocol";
-import { type Cursor, type Event, type Execution, ExecutionState, type Exited, type FileInfo, FileType, Stream } from "@sand/protocol/exec";
+import {
+  type Cursor,
+  type Event,
+  type Execution,
+  ExecutionState,
+  type Exited,
+  type FileInfo,
+  FileType,
+  Stream,
+} from "@sand/protocol/exec";
 import type { FileFacts } from "./box-files-port.ts";
-import type { ExecutionEvent, ExecutionStatus, ExecutionView, ExitFacts, ExitReason, OutputCursor, OutputStream } from "./box-port.ts";
+import type {
+  ExecutionEvent,
+  ExecutionStatus,
+  ExecutionView,
+  ExitFacts,
+  ExitReason,
+  OutputCursor,
+  OutputStream,
+} from "./box-port.ts";
 
 export function toExecutionView(message: Execution | undefined): ExecutionView {
   if (message === undefined) throw malformed("an answer without an execution");
@@ -69,12 +86,31 @@ export function toEvent(message: Event | undefined): ExecutionEvent | undefined 
   const { kind } = message;
   switch (kind.case) {
     case "started":
-      return { kind: "started", seq, pid: kind.value.pid, pgid: kind.value.pgid, startTime: kind.value.startTime };
+      return {
+        kind: "started",
+        seq,
+        pid: kind.value.pid,
+        pgid: kind.value.pgid,
+        startTime: kind.value.startTime,
+      };
     case "output":
-      return { kind: "output", seq, stream: toStream(kind.value.stream), offset: Number(kind.value.offset), bytes: kind.value.data };
+      return {
+        kind: "output",
+        seq,
+        stream: toStream(kind.value.stream),
+        offset: Number(kind.value.offset),
+        bytes: kind.value.data,
+      };
     case "gap": {
       const { from, to, reason } = kind.value;
-      return { kind: "gap", seq, stream: toStream(kind.value.stream), from: Number(from), to: Number(to), reason };
+      return {
+        kind: "gap",
+        seq,
+        stream: toStream(kind.value.stream),
+        from: Number(from),
+        to: Number(to),
+        reason,
+      };
     }
     case "exited":
       return { kind: "exited", seq, exit: toExit(kind.value) };
@@ -94,7 +130,11 @@ function toStream(stream: Stream): OutputStream {
 }
 
 export function toCursor(message: Cursor | undefined): OutputCursor {
-  return { seq: Number(message?.seq ?? 0), stdout: Number(message?.stdout ?? 0), stderr: Number(message?.stderr ?? 0) };
+  return {
+    seq: Number(message?.seq ?? 0),
+    stdout: Number(message?.stdout ?? 0),
+    stderr: Number(message?.stderr ?? 0),
+  };
 }
 
 /** Where a reader is after an event. */

@@ -59,9 +59,14 @@ export function spawnDaemon(program: string, settings: DaemonSettings): SpawnedD
   }
 }
 
+/** Called from an event, where a throw would end the host: a log that is gone has no last words. */
 function lastWords(logPath: string): string {
-  const lines = readFileSync(logPath, "utf8").trim().split("\n");
-  return lines.at(-1)?.slice(0, lastWordsMaxChars) ?? "";
+  try {
+    const lines = readFileSync(logPath, "utf8").trim().split("\n");
+    return lines.at(-1)?.slice(0, lastWordsMaxChars) ?? "";
+  } catch {
+    return "its log is gone";
+  }
 }
 
 /** Beside the host's bundle, beside its folder (as in the image), or among the sources. */
@@ -74,9 +79,13 @@ export function findDaemonProgram(hostProgram: string): string {
   ];
   const found = places.find((place) => existsSync(place));
   if (found === undefined) {
-    throw new BoxError("box/unavailable", `the exec-daemon's program isn't where it belongs: ${places[0] ?? ""}`, {
-      hint: "build it, or start a daemon and set SAND_USE_EXISTING_BOX_EXEC_DAEMON=1",
-    });
+    throw new BoxError(
+      "box/unavailable",
+      `the exec-daemon's program isn't where it belongs: ${places[0] ?? ""}`,
+      {
+        hint: "build it, or start a daemon and set SAND_USE_EXISTING_BOX_EXEC_DAEMON=1",
+      },
+    );
   }
   return found;
 }

@@ -3,14 +3,14 @@
  * the turn and, the first time, a notice in the transcript.
  */
 import { brandId, type EntryId } from "@sand/protocol";
+import type { BoxState } from "../box/box-port.ts";
 import { recordInTurn } from "./record-in-turn.ts";
 import { type TurnContext, viewOf } from "./turn-context.ts";
 
 export async function ensureTurnBox(context: TurnContext): Promise<void> {
   const { handle, fence, services } = context;
-  const signal = AbortSignal.any([context.interrupted, context.stopping]);
-  // An interrupted turn still needs the box, to stop what it began.
-  const found = await services.box.ensure(context.interrupted.aborted ? context.stopping : signal);
+  const found = await findBox(context);
+  if (found === null) return;
   const atMs = services.clock.nowMs();
   const before = viewOf(context);
   if (found.state === "ready") {
@@ -20,7 +20,6 @@ export async function ensureTurnBox(context: TurnContext): Promise<void> {
     await handle.commit((tx) => recordInTurn(tx, fence, { kind: "boxReady", atMs }));
     return;
   }
-  if (signal.aborted) return;
   const { code, reason } = found;
   services.logger.warn({ event: "box.absent", agentId: handle.agentId, code }, reason);
   await handle.commit((tx) => {
@@ -36,4 +35,17 @@ export async function ensureTurnBox(context: TurnContext): Promise<void> {
       timestampMs: atMs,
     });
   });
+}
+
+/** `null` when the wait was ended from outside; the loop then looks at what has changed. */
+async function findBox(context: TurnContext): Promise<BoxState | null> {
+  const { interrupted, stopping, services } = context;
+  // A turn that is interrupted already still needs the box, to stop what it began.
+  const signal = interrupted.aborted ? stopping : AbortSignal.any([interrupted, stopping]);
+  try {
+    return await services.box.ensure(signal);
+  } catch (error) {
+    if (signal.aborted) return null;
+    throw error;
+  }
 }
