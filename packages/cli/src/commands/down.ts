@@ -12,7 +12,7 @@ import type { Command, CommandContext, CommandInput } from "../command.ts";
 import { CommandFailure } from "../command-failure.ts";
 import type { ExitName } from "../exit-codes.ts";
 import { containerFileName, readJson } from "../gateway/find-gateway.ts";
-import { askDaemon } from "../local-host/exec-daemon.ts";
+import { askDaemon, endCommands } from "../local-host/exec-daemon.ts";
 import { identifyHost } from "../local-host/identify-host.ts";
 import { type StopOutcome, stopProcess } from "../local-host/stop-process.ts";
 
@@ -68,12 +68,12 @@ async function stopHost(context: CommandContext, force: boolean): Promise<DownRe
 async function stopDaemon(context: CommandContext, force: boolean): Promise<Omit<DownReport, "host">> {
   const daemon = await askDaemon(context.dataRoot);
   if (daemon === undefined) return { daemon: "not-running" };
-  const running = daemon.runningCommands;
+  const count = daemon.running === undefined ? {} : { runningCommands: daemon.running.length };
   // Commands live on without their daemon, but nobody would watch them: so it stays, unless that is asked for.
-  if (!force && running !== 0)
-    return { daemon: "kept", ...(running === undefined ? {} : { runningCommands: running }) };
+  if (!force && daemon.running?.length !== 0) return { daemon: "kept", ...count };
+  if (force) await endCommands(daemon, context.dataRoot, systemClock);
   const outcome = await stopProcess(daemon.identity, { clock: systemClock, graceMs: daemonGraceMs, force });
-  return { daemon: outcome, ...(running === undefined ? {} : { runningCommands: running }) };
+  return { daemon: outcome, ...count };
 }
 
 const hostLines: Readonly<Record<DownReport["host"], string>> = {
@@ -88,11 +88,9 @@ const hostLines: Readonly<Record<DownReport["host"], string>> = {
 function describeDown(report: DownReport): string[] {
   const lines = [hostLines[report.host]];
   if (report.daemon === "kept") {
-    const what =
-      report.runningCommands === undefined
-        ? "doesn't say whether commands run"
-        : `still runs ${report.runningCommands}`;
-    lines.push(`The execution daemon ${what}, so it was left running; end it with sand down --force.`);
+    const count = report.runningCommands;
+    const what = count === undefined ? "doesn't say whether commands run" : `still runs ${countOf(count)}`;
+    lines.push(`The execution daemon ${what}, so it was left running; end both with sand down --force.`);
   } else if (report.daemon !== "not-running") {
     lines.push(
       report.daemon === "still-running"
@@ -101,4 +99,8 @@ function describeDown(report: DownReport): string[] {
     );
   }
   return lines;
+}
+
+function countOf(commands: number): string {
+  return commands === 1 ? "1 command" : `${commands} commands`;
 }

@@ -46,7 +46,7 @@ async function status(context: CommandContext, input: CommandInput): Promise<Exi
     daemon:
       local === undefined
         ? null
-        : { pid: local.identity.pid, runningCommands: local.runningCommands ?? null },
+        : { pid: local.identity.pid, runningCommands: local.running?.length ?? null },
   };
   terminal.result(report);
   const row = (name: string, value: string): void =>
@@ -58,7 +58,7 @@ async function status(context: CommandContext, input: CommandInput): Promise<Exi
     `pid ${report.pid}, version ${report.version ?? "unknown"}, up ${duration(Date.now() - report.startedAt)}`,
   );
   if (client.location.source !== "environment") row("data", dataRoot);
-  row("daemon", describeDaemon(report.daemon));
+  if (client.location.source === "discovery") row("daemon", describeDaemon(report.daemon));
   row("agents", describeAgents(agents, terminal.columns));
   return "ok";
 }
@@ -79,8 +79,8 @@ function printEnvironment({ terminal }: CommandContext, location: GatewayLocatio
 function describeDaemon(
   daemon: { readonly pid: number; readonly runningCommands: number | null } | null,
 ): string {
-  if (daemon === null) return "not seen from here";
-  return `pid ${daemon.pid}, ${daemon.runningCommands ?? "an unknown number of"} commands running`;
+  if (daemon === null) return "not running; it starts with the first turn";
+  return `pid ${daemon.pid}, running commands: ${daemon.runningCommands ?? "unknown"}`;
 }
 
 function describeAgents(agents: readonly AgentRow[], columns: number): string {

@@ -4,6 +4,7 @@
  */
 import { join } from "node:path";
 import { isSameProcess, type ProcessIdentity } from "@sand/node-kit";
+import type { Clock } from "@sand/protocol";
 import { fieldsOf } from "../chat/feed-event.ts";
 import { readJson } from "../gateway/find-gateway.ts";
 import { readBounded } from "../gateway/read-bounded.ts";
@@ -18,11 +19,14 @@ export interface DaemonRecord {
 }
 
 export interface DaemonState extends DaemonRecord {
-  /** `undefined` when it doesn't answer us */
-  readonly runningCommands: number | undefined;
+  /** ids of what runs; `undefined` when the daemon doesn't answer us */
+  readonly running: readonly string[] | undefined;
 }
 
 const askTimeoutMs = 3_000;
+/** between TERM and KILL */
+const commandGraceMs = 3_000;
+const lookEveryMs = 100;
 const answerMaxBytes = 8 * 1024 * 1024;
 
 /** The daemon's record, if the process that wrote it still lives. */
@@ -42,29 +46,58 @@ export function parseDaemonRecord(file: Readonly<Record<string, unknown>>): Daem
 
 export async function askDaemon(dataRoot: string): Promise<DaemonState | undefined> {
   const record = findDaemon(dataRoot);
-  return record === undefined
-    ? undefined
-    : { ...record, runningCommands: await countRunning(record, dataRoot) };
+  return record === undefined ? undefined : { ...record, running: await listRunning(record, dataRoot) };
 }
 
-async function countRunning(record: DaemonRecord, dataRoot: string): Promise<number | undefined> {
+/** Ends every running command with all that descends from it: asked first, killed after a grace. */
+export async function endCommands(daemon: DaemonState, dataRoot: string, clock: Clock): Promise<void> {
+  for (const processId of daemon.running ?? []) {
+    const body = { processId, name: "SIGTERM", scope: "SIGNAL_SCOPE_TREE", killAfterMs: commandGraceMs };
+    await ask(daemon, dataRoot, { method: "Signal", body });
+  }
+  const startedMs = clock.nowMs();
+  while (clock.nowMs() - startedMs < 2 * commandGraceMs) {
+    const left = await listRunning(daemon, dataRoot);
+    if (left === undefined || left.length === 0) return;
+    await clock.sleep(lookEveryMs);
+  }
+}
+
+async function listRunning(record: DaemonRecord, dataRoot: string): Promise<readonly string[] | undefined> {
+  const answer = await ask(record, dataRoot, { method: "List", body: {} });
+  if (answer === undefined) return undefined;
+  const rows: readonly unknown[] = Array.isArray(answer.executions) ? answer.executions : [];
+  return rows.flatMap((row) => {
+    const { state, processId } = fieldsOf(row);
+    return state === "EXECUTION_STATE_RUNNING" && typeof processId === "string" ? [processId] : [];
+  });
+}
+
+interface Ask {
+  readonly method: "List" | "Signal";
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+async function ask(
+  record: DaemonRecord,
+  dataRoot: string,
+  { method, body }: Ask,
+): Promise<Readonly<Record<string, unknown>> | undefined> {
   try {
-    const response = await fetch(`http://127.0.0.1:${record.rpcPort}/exec.v1.Processes/List`, {
+    const response = await fetch(`http://127.0.0.1:${record.rpcPort}/exec.v1.Processes/${method}`, {
       method: "POST",
       headers: {
         "content-type": "application/json",
         authorization: `Bearer ${readToken(join(dataRoot, daemonTokenName)) ?? "local"}`,
       },
-      body: "{}",
+      body: JSON.stringify(body),
       signal: AbortSignal.timeout(askTimeoutMs),
       redirect: "error",
     });
-    if (!response.ok) return undefined;
-    const answer = fieldsOf(JSON.parse(await readBounded(response, answerMaxBytes)));
-    const rows: readonly unknown[] = Array.isArray(answer.executions) ? answer.executions : [];
-    return rows.filter((row) => fieldsOf(row).state === "EXECUTION_STATE_RUNNING").length;
+    const text = await readBounded(response, answerMaxBytes);
+    return response.ok ? fieldsOf(JSON.parse(text)) : undefined;
   } catch {
-    // It doesn't answer, or takes another token: how much it runs isn't known.
+    // It doesn't answer, or takes another token: what it runs isn't known.
     return undefined;
   }
 }
