@@ -1,25 +1,10 @@
-/** What the build writes: reproducible, free of failpoints and of this machine, and whole. */
-import { execFile } from "node:child_process";
-import { createHash } from "node:crypto";
+/** What the build writes: free of failpoints and of this machine, and whole. */
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { expect, test } from "vitest";
 
-const run = promisify(execFile);
 const root = join(import.meta.dirname, "..");
 const shipped = ["dist/host-main.cjs", "dist/box-exec-daemon/main.cjs", "dist/sand.cjs"];
-const testBuilds = ["dist/test/host-main.cjs", "dist/test/box-exec-daemon/main.cjs"];
-
-async function digests(): Promise<Record<string, string>> {
-  const found: Record<string, string> = {};
-  for (const path of [...shipped, ...testBuilds]) {
-    found[path] = createHash("sha256")
-      .update(await readFile(join(root, path)))
-      .digest("hex");
-  }
-  return found;
-}
 
 /** every name that the sources give to a failpoint */
 async function failpointNames(): Promise<string[]> {
@@ -35,12 +20,6 @@ async function failpointNames(): Promise<string[]> {
   }
   return [...names];
 }
-
-test("building again gives the same bytes", async () => {
-  const before = await digests();
-  await run(process.execPath, ["scripts/build.mjs"], { cwd: root });
-  expect(await digests()).toEqual(before);
-});
 
 test("a shipped bundle holds no failpoint, and the test builds hold them", async () => {
   const names = await failpointNames();
