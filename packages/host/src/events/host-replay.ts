@@ -3,15 +3,29 @@
  * committed anything after the cursor. Agents that didn't are not opened.
  */
 import type { AgentStore, HostIndex } from "@sand/agent-core";
-import type { AgentId, CommittedEvent } from "@sand/protocol";
+import { type AgentId, BoxError, type CommittedEvent } from "@sand/protocol";
 import type { ReplaySource } from "./replay-source.ts";
 
 export interface HostReplayDeps {
-  readonly index: HostIndex;
-  openStore(agentId: AgentId): Promise<AgentStore>;
+  readonly index: Pick<HostIndex, "resumeFloor" | "agents" | "hostEventsSince">;
+  openStore(agentId: AgentId): Promise<Pick<AgentStore, "eventsSince">>;
 }
 
 export function createHostReplay({ index, openStore }: HostReplayDeps): ReplaySource {
+  /** An agent that was deleted has nothing to replay. One whose store can't be read leaves a gap, which is said. */
+  async function eventsOf(
+    agentId: AgentId,
+    since: number,
+    limit: number,
+  ): Promise<readonly CommittedEvent[] | undefined> {
+    try {
+      return (await openStore(agentId)).eventsSince(since, limit);
+    } catch (error) {
+      if (!(error instanceof BoxError)) throw error;
+      return error.code === "gateway/agent-not-found" ? [] : undefined;
+    }
+  }
+
   return {
     async eventsSince(since, limit) {
       if (since < index.resumeFloor()) return undefined;
@@ -21,7 +35,7 @@ export function createHostReplay({ index, openStore }: HostReplayDeps): ReplaySo
       parts.push(ofHost);
       for (const row of index.agents()) {
         if (row.lastSeq <= since) continue;
-        const ofAgent = (await openStore(row.agentId)).eventsSince(since, limit);
+        const ofAgent = await eventsOf(row.agentId, since, limit);
         if (ofAgent === undefined) return undefined;
         parts.push(ofAgent);
       }

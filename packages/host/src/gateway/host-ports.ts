@@ -18,8 +18,6 @@ import type {
   Subagent,
 } from "@sand/protocol";
 
-export type { ReplaySource } from "../events/replay-source.ts";
-
 export interface CreateAgentInput {
   readonly profile: ProfileChange;
   readonly origin: "user" | "dev";

@@ -1,4 +1,5 @@
 /** Commands that read a transcript, the work in progress, and the host's own state. */
+import type { AgentId } from "@sand/protocol";
 import type { CommandHandlers } from "../command-handlers.ts";
 import type { AgentDirectory, HostStatus } from "../host-ports.ts";
 import { parseAgentId } from "./agent-ids.ts";
@@ -29,8 +30,8 @@ export function createTranscriptHandlers(directory: AgentDirectory, status: Host
       await directory.activate(agentId);
       return readPage(reads, page);
     },
-    getSubagents: async ({ id }) => [...(await status.subagents(parseAgentId(id)))],
-    getAsyncTasks: async ({ id }) => [...(await status.asyncTasks(parseAgentId(id)))],
+    getSubagents: async ({ id }) => [...(await status.subagents(knownAgentId(directory, id)))],
+    getAsyncTasks: async ({ id }) => [...(await status.asyncTasks(knownAgentId(directory, id)))],
     getHostStatus: async () => ({
       hostVersion: status.version,
       // Nobody asks a server for newer versions, so none is known.
@@ -40,4 +41,9 @@ export function createTranscriptHandlers(directory: AgentDirectory, status: Host
       capabilities: [...capabilities],
     }),
   };
+}
+
+/** An agent without work and one that isn't there must not look the same. */
+function knownAgentId(directory: AgentDirectory, text: string): AgentId {
+  return directory.summary(parseAgentId(text)).id;
 }
