@@ -1,4 +1,5 @@
 import { BoxError, type CommittedEvent, InvariantError } from "@sand/protocol";
+import SqliteDatabase from "better-sqlite3";
 import { expect, test } from "vitest";
 import { createGroupCommit, type GroupCommit, groupMax, queueMax } from "./group-commit.ts";
 
@@ -104,6 +105,30 @@ test.each(["begin", "finish", "commit"])(
     expect(steps.log.filter((line) => line === "fault" || line.startsWith("publish"))).toEqual(["fault"]);
   },
 );
+
+test("a storage fault inside one change rejects the whole group: the transaction is doubtful", async () => {
+  const { group, log } = recordSteps();
+  const results = await Promise.allSettled([
+    group.submit((tx) => tx.emit(1)),
+    group.submit(() => {
+      throw new SqliteDatabase.SqliteError("disk I/O error", "SQLITE_IOERR_READ");
+    }),
+  ]);
+  for (const result of results) {
+    expect(result).toMatchObject({ status: "rejected", reason: { code: "store/unavailable" } });
+  }
+  expect(log).not.toContain("commit");
+});
+
+test("changes that are asked for by work that goes on in the same tick share its commit", async () => {
+  const { group, log } = recordSteps();
+  const delayed = async (steps: number): Promise<void> => {
+    for (let step = 0; step < steps; step += 1) await Promise.resolve();
+    await group.submit(() => {});
+  };
+  await Promise.all([delayed(0), delayed(3), delayed(10)]);
+  expect(log.filter((line) => line === "commit")).toHaveLength(1);
+});
 
 test("the group after a fault starts anew, without the events of the failed one", async () => {
   const steps = recordSteps();

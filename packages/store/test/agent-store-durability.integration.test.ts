@@ -205,7 +205,9 @@ describe("files that can't be used", () => {
     });
     await store.close();
     const again = rig.open();
-    damage(storePath(), 8 * 4_096, 20 * 4_096);
+    // Only the transcript: what the second change needs could still be read.
+    const page = rootPage(storePath(), "transcript_entries");
+    damage(storePath(), (page - 1) * 4_096, page * 4_096);
     const change = again.transact((tx) => {
       tx.entriesBefore({ limit: 500 });
       tx.setValue("key", 1);
@@ -224,6 +226,13 @@ describe("files that can't be used", () => {
     expect(statSync(rig.agentFolder("gone"), { throwIfNoEntry: false })).toBeUndefined();
   });
 });
+
+function rootPage(path: string, table: string): number {
+  const reader = new SqliteDatabase(path, { readonly: true });
+  const page = reader.prepare("SELECT rootpage FROM sqlite_schema WHERE name = ?").pluck().get(table);
+  reader.close();
+  return Number(page);
+}
 
 function damage(path: string, from: number, to: number): void {
   const file = openSync(path, "r+");

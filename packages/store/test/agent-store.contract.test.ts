@@ -339,7 +339,7 @@ describe("events", () => {
       rig
         .open()
         .eventsSince(since, limit)
-        ?.map(({ payload }) => payload["number"]);
+        ?.map(({ payload }) => payload.number);
     await store.close();
     expect(numbers(0, 9)).toEqual([1, 2, 3, 4, 5]);
     expect(numbers(2, 2)).toEqual([3, 4]);

@@ -54,7 +54,7 @@ function createRandom(seed: number): () => number {
 }
 
 test("after each of many SIGKILLs all that was acknowledged is there, once, and no number repeats", async () => {
-  const seed = Number(process.env["SAND_TEST_SEED"] ?? Date.now() % 1_000_000);
+  const seed = Number(process.env.SAND_TEST_SEED ?? Date.now() % 1_000_000);
   const random = createRandom(seed);
   const all: Acknowledged[] = [];
   const lastBeginMs = Date.now() + beginMaxMs;
