@@ -64,7 +64,15 @@ export const eventTable = {
   subagents: row(Type.Object({ agentId, subagents: Type.Array(subagent) })),
   "async-tasks": row(Type.Object({ agentId, tasks: Type.Array(asyncTask) })),
   /** ours: the steps of a turn as they are committed */
-  turn: row(Type.Object({ agentId, turnId: Type.Unsafe<TurnId>(Type.String()), type: Type.String() }), false),
+  turn: row(
+    Type.Object({
+      agentId,
+      turnId: Type.Unsafe<TurnId>(Type.String()),
+      generation: Type.Integer(),
+      type: Type.String(),
+    }),
+    false,
+  ),
   /** ours: what is shown while it streams, never a fact */
   "turn-delta": row(turnDelta, false),
   /** ours: a resumed stream has a gap, so the client reads snapshots again; only in streams that asked to resume */
