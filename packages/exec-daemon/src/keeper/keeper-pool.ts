@@ -8,7 +8,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { BoxError } from "@sand/protocol";
-import { createSemaphore } from "@sand/node-kit";
 import { limits } from "../limits.ts";
 
 export interface KeeperPool {
@@ -38,58 +37,64 @@ export interface KeeperPoolDeps {
   readonly cwd: string;
 }
 
+interface Waiter {
+  readonly resolve: (keeper: Keeper) => void;
+  readonly reject: (error: BoxError) => void;
+}
+
 export function createKeeperPool(deps: KeeperPoolDeps): KeeperPool {
   const idle: Keeper[] = [];
-  const starting = createSemaphore(limits.keepersStartingMax);
-  let pending = 0;
+  // Bounded by the limit of running executions: each waiter is one of them.
+  const waiters: Waiter[] = [];
+  let starting = 0;
   let closed = false;
 
-  async function startOne(): Promise<Keeper> {
-    const release = await starting.acquire();
-    try {
-      const keeper = spawnKeeper(deps);
-      if (!(await keeper.ready)) throw new BoxError("exec/spawn-failed", "no keeper process came up");
-      return keeper;
-    } finally {
-      release();
-    }
-  }
-
-  function addSpare(keeper: Keeper): void {
-    if (closed || keeper.gone || idle.length >= limits.sparesMax) letGo(keeper);
+  /** A keeper that can take an execution: whoever has waited longest gets it, a new one or one that is used again. */
+  function offer(keeper: Keeper): void {
+    if (keeper.gone) return fill();
+    const waiter = waiters.shift();
+    if (waiter !== undefined) waiter.resolve(keeper);
+    else if (closed || idle.length >= limits.sparesMax) letGo(keeper);
     else idle.push(keeper);
   }
 
+  async function startOne(): Promise<void> {
+    const keeper = spawnKeeper(deps);
+    const isReady = await keeper.ready;
+    starting -= 1;
+    if (isReady) offer(keeper);
+    else waiters.shift()?.reject(new BoxError("exec/spawn-failed", "no keeper process came up"));
+    if (isReady) fill();
+  }
+
   function fill(): void {
-    while (!closed && idle.length + pending < limits.sparesMin) {
-      pending += 1;
-      startOne()
-        .then(addSpare)
-        // The next order starts one itself and reports why it can't.
-        .catch(() => undefined)
-        .finally(() => {
-          pending -= 1;
-        });
+    const wanted = (): number => waiters.length + (closed ? 0 : limits.sparesMin - idle.length);
+    while (starting < limits.keepersStartingMax && starting < wanted()) {
+      starting += 1;
+      void startOne();
     }
   }
 
-  function takeIdle(): Keeper | undefined {
+  async function take(): Promise<Keeper> {
     for (let keeper = idle.pop(); keeper !== undefined; keeper = idle.pop()) {
       if (!keeper.gone) return keeper;
     }
-    return undefined;
+    const { promise, resolve, reject } = Promise.withResolvers<Keeper>();
+    waiters.push({ resolve, reject });
+    fill();
+    return await promise;
   }
 
   return {
     fill,
     async give(folder) {
-      const keeper = takeIdle() ?? (await startOne());
+      const keeper = await take();
       fill();
       const finished = new Promise<KeeperReport>((resolve) => {
         keeper.onReport = resolve;
         if (keeper.gone) resolve("lost");
       });
-      keeper.onReady = () => addSpare(keeper);
+      keeper.onReady = () => offer(keeper);
       keeper.child.stdin?.write(`${JSON.stringify({ folder })}\n`);
       return { finished };
     },

@@ -2,7 +2,7 @@
  * The JSON files of an execution's folder as types, and their readers. A file that isn't there is undefined; one that
  * doesn't parse is damage, which is thrown and never guessed at.
  */
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { InvariantError } from "@sand/protocol";
 import { executionFiles } from "./execution-folder.ts";
@@ -69,7 +69,7 @@ function readRecord(folder: string, file: string): unknown {
   try {
     return JSON.parse(readFileSync(path, "utf8"));
   } catch (error) {
-    if (!existsSync(path)) return undefined;
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
     throw new InvariantError(`${file} of an execution is one whole JSON value (${String(error)})`);
   }
 }
