@@ -136,6 +136,7 @@ test("the group after a fault starts anew, without the events of the failed one"
   await expect(steps.group.submit((tx) => tx.emit(1))).rejects.toMatchObject({ code: "store/unavailable" });
   const { events } = await steps.group.submit((tx) => tx.emit(2));
   expect(events.map(({ seq }) => seq)).toEqual([2]);
+  expect(steps.log.filter((line) => line.startsWith("publish"))).toEqual(["publish 2"]);
 });
 
 test("a change that returns a promise is refused and undone", async () => {
