@@ -26,6 +26,9 @@ const { values } = parseArgs({
   },
 });
 
+// An end by signal must not leave worlds of processes behind; the kit takes them down when this process exits.
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, () => process.exit(130));
+
 const scratch = join(import.meta.dirname, "..", ".tmp", "kill-sweep");
 const seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(values.seed);
 

@@ -11,6 +11,9 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import * as kit from "../packages/testkit/src/proofs/door.ts";
 
+// An end by signal must not leave worlds of processes behind; the kit takes them down when this process exits.
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, () => process.exit(130));
+
 const root = join(import.meta.dirname, "..");
 const defaultSeed = 20_261_130;
 

@@ -5,7 +5,7 @@
  * When the world ends, everything that still carries its folder's name is killed by pid, and the folder is removed.
  */
 import { randomBytes } from "node:crypto";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { callGateway, type GatewayAccess } from "../gateway-client.ts";
 import { findProcessesOf, type LeftProcess } from "../leak-check.ts";
@@ -60,6 +60,17 @@ export interface SandWorld extends AsyncDisposable {
 /** the machine may be busy with other tests; a quiet one needs a second */
 const startDeadlineMs = 30_000;
 
+/** Worlds that aren't disposed yet: a process that is told to end takes them with it, as far as it can at that point. */
+const openWorlds = new Map<string, readonly StartedProcess[]>();
+
+process.on("exit", () => {
+  for (const [folder, started] of openWorlds) {
+    for (const child of started) child.kill("SIGKILL");
+    for (const { pid } of findProcessesOf(folder)) killQuietly(pid);
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
 export async function createWorld(options: WorldOptions): Promise<SandWorld> {
   const folder = await createTempFolder(options.label);
   const paths = makeFolders(folder.path);
@@ -76,6 +87,7 @@ export async function createWorld(options: WorldOptions): Promise<SandWorld> {
     logFile: modelOutput,
   });
   const started: StartedProcess[] = [model];
+  openWorlds.set(folder.path, started);
   const baseUrl = await readModelUrl(model);
   const shared = {
     PATH: process.env.PATH ?? "",
@@ -135,6 +147,7 @@ export async function createWorld(options: WorldOptions): Promise<SandWorld> {
       for (const child of started.toReversed()) await child.end();
       await endLeftProcesses(folder.path);
       await folder.remove();
+      openWorlds.delete(folder.path);
     },
   };
   return world;

@@ -69,7 +69,7 @@ export async function proveNonce(options: NonceProofOptions): Promise<ProofResul
       turns: readTurns(scene),
       modelCalls,
       killsAtAnswer: options.kills,
-      conflictsChecked: conflicts.length * 2,
+      conflictsChecked: (conflicts.length + 1) * 2,
     },
     findings: findings.list,
   };

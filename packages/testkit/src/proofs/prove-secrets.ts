@@ -89,7 +89,7 @@ async function scanInWorld(
   const report = join(world.workspace, "report.json");
   const made = await callOrFail(access, "createAgent", { name: "scanner", description: "" });
   const id = textOf(fieldOf(fieldOf(made, "agent"), "id"));
-  const roots = ["/tmp", "/run", "/dev/shm", "/var/tmp", "/root", "/home", world.folder];
+  const roots = [world.folder, "/run", "/dev/shm", "/home", "/var/tmp", "/root", "/tmp"];
   const command = `${process.execPath} ${scanner} ${report} '${JSON.stringify(roots)}'`;
   await callOrFail(access, "sendPrompt", { agentId: id, prompt: `script:run ${command}` });
   await waitForIdle({ access: () => access }, [id]);

@@ -5,6 +5,7 @@
  *
  * The log itself is read from the stores' files, not from the host.
  */
+import { eventTable, wantsChannel } from "@sand/protocol";
 import { openStream, type RecordedFrame } from "../event-recorder.ts";
 import { callOrFail, fieldOf, type GatewayAccess, textOf } from "../gateway-client.ts";
 import type { SandBundles } from "../processes/sand-bundles.ts";
@@ -54,14 +55,35 @@ export async function proveStream(options: StreamProofOptions): Promise<ProofRes
   );
   for (let round = 0; round < options.byteCuts; round += 1) {
     const afterBytes = random.whole(1, bytes);
-    const frames = await readWithCut({ access, log, gzip: random.chance(0.5), afterBytes });
-    expectUnion(findings, frames, log, `cut after byte ${afterBytes}`);
+    const reader = random.pick(readersOf(log));
+    const frames = await readWithCut({ ...reader, access, afterBytes });
+    expectUnion(findings, frames, reader.log, `${reader.name}, cut after byte ${afterBytes}`);
     cuts += 1;
   }
   return {
     figures: { events: log.length, cuts, restarts: live.restarts, seed: options.seed },
     findings: findings.list,
   };
+}
+
+interface Reader {
+  readonly name: string;
+  /** what this reader must get of the log */
+  readonly log: readonly StoredEvent[];
+  readonly channels?: string;
+  readonly gzip: boolean;
+}
+
+const allChannels = Object.keys(eventTable).join(",");
+
+/** A client that names every channel, one that names none and so gets the contract's, and the same compressed. */
+function readersOf(log: readonly StoredEvent[]): readonly [Reader, ...Reader[]] {
+  const contract = log.filter((event) => wantsChannel(new Set(), event.channel));
+  return [
+    { name: "all channels", log, channels: allChannels, gzip: false },
+    { name: "the contract's channels", log: contract, gzip: false },
+    { name: "all channels, compressed", log, channels: allChannels, gzip: true },
+  ];
 }
 
 interface LiveRead {
@@ -116,6 +138,7 @@ async function readOneFrame(
   try {
     const session = await openStream(access, {
       since,
+      channels: allChannels,
       onFrame: (one) => {
         if (one.frames.at(-1)?.seq !== null) one.cut();
       },
@@ -133,10 +156,8 @@ async function readOneFrame(
   }
 }
 
-interface CutRead {
+interface CutRead extends Omit<Reader, "name"> {
   readonly access: GatewayAccess;
-  readonly log: readonly StoredEvent[];
-  readonly gzip: boolean;
   readonly afterFrames?: number;
   readonly afterBytes?: number;
 }
@@ -144,14 +165,16 @@ interface CutRead {
 /** One cut, then the rest under the last whole frame's number. */
 async function readWithCut(cut: CutRead): Promise<readonly RecordedFrame[]> {
   const end = cut.log.at(-1)?.seq ?? 0;
-  const first = await readUntil(cut.access, { since: 0, gzip: cut.gzip }, end, cut);
+  const channels = cut.channels === undefined ? {} : { channels: cut.channels };
+  const first = await readUntil(cut.access, { ...channels, since: 0, gzip: cut.gzip }, end, cut);
   if (lastSeq(first) >= end) return first;
-  return [...first, ...(await readUntil(cut.access, { since: lastSeq(first), gzip: cut.gzip }, end))];
+  const since = lastSeq(first);
+  return [...first, ...(await readUntil(cut.access, { ...channels, since, gzip: cut.gzip }, end))];
 }
 
 async function readUntil(
   access: GatewayAccess,
-  stream: { readonly since: number; readonly gzip: boolean },
+  stream: { readonly since: number; readonly gzip: boolean; readonly channels?: string },
   end: number,
   cut: { readonly afterFrames?: number; readonly afterBytes?: number } = {},
 ): Promise<readonly RecordedFrame[]> {

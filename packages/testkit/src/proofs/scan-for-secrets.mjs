@@ -30,9 +30,11 @@ const looked = {
   ports: 0,
   answers: 0,
 };
-const filesMax = 60_000;
+/** over all folders; the first ones in the list are those where secrets lie */
+const filesMax = 20_000;
 const fileMaxBytes = 4 * 1024 * 1024;
 const memoryMaxBytes = 256 * 1024 * 1024;
+const fileBuffer = Buffer.alloc(fileMaxBytes);
 const own = new Set(["self", "thread-self", String(process.pid)]);
 
 /** The find names its place and never repeats the secret. */
@@ -98,11 +100,11 @@ function scanMemory(pid) {
   closeSync(memory);
 }
 
+/** One buffer for all files: what it returns is valid until the next call. */
 function readBounded(path) {
   const file = openSync(path, "r");
   try {
-    const chunk = Buffer.alloc(fileMaxBytes);
-    return chunk.toString("latin1", 0, readSync(file, chunk, 0, fileMaxBytes, 0));
+    return fileBuffer.subarray(0, readSync(file, fileBuffer, 0, fileMaxBytes, 0));
   } finally {
     closeSync(file);
   }
