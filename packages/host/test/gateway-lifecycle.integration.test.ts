@@ -89,6 +89,15 @@ describe("shutdown", () => {
     await closed;
   });
 
+  test("a spare connection that never carried a request holds nothing up", async () => {
+    await using world = await createGatewayWorld({ limits: { closeGraceMs: 10, closeMaxMs: 20_000 } });
+    const socket = await dial(world.gateway.port);
+    const gone = new Promise((resolve) => socket.on("close", resolve));
+    const startedMs = performance.now();
+    await Promise.all([world.gateway.close(), gone]);
+    expect(performance.now() - startedMs).toBeLessThan(10_000);
+  });
+
   test("does not wait for ever for a client that never finishes its request", async () => {
     await using world = await createGatewayWorld({ limits: { closeGraceMs: 10, closeMaxMs: 100 } });
     const socket = await dial(world.gateway.port);

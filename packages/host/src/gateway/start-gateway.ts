@@ -16,6 +16,7 @@ import { type Discovery, dialHost, removeDiscovery, writeDiscovery } from "./dis
 import { type GatewayConfig, gatewayLimits } from "./gateway-config.ts";
 import type { HostStatus } from "./host-ports.ts";
 import { createGatewayServer } from "./http-server.ts";
+import { countRequests } from "./requests-in-flight.ts";
 import { addRoutes } from "./routes.ts";
 
 export interface GatewayDeps {
@@ -51,6 +52,7 @@ export async function startGateway(deps: GatewayDeps): Promise<Gateway> {
     ids: deps.ids,
     isClosing: () => closing !== undefined,
   });
+  const requests = countRequests(app.server);
   addRoutes(app, {
     handlers: deps.handlers,
     status: deps.status,
@@ -71,7 +73,12 @@ export async function startGateway(deps: GatewayDeps): Promise<Gateway> {
     const forced = clock
       .sleep(limits.closeMaxMs, deadline.signal)
       .then(() => app.server.closeAllConnections());
+    const quiet = requests.whenNone().then(() => {
+      app.server.on("connection", (socket) => socket.destroy());
+      app.server.closeAllConnections();
+    });
     await app.close();
+    await quiet;
     deadline.abort();
     await forced;
   }
