@@ -60,7 +60,8 @@ export function createStepCollector(): StepCollector {
       case "reasoning-delta":
         return;
       case "tool-call":
-        if (calls.length < turnLimits.callsPerStepMax) calls.push(part);
+        // One more than the limit is enough to tell that there were too many; the rest costs memory only.
+        if (calls.length <= turnLimits.callsPerStepMax) calls.push(part);
         return;
       case "raw":
         rawParts.push(part.part);

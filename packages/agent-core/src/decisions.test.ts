@@ -59,10 +59,10 @@ test("an error after content fails the step", () => {
   });
 });
 
-test("a step keeps no more calls than the limit", () => {
+test("a step keeps one call more than the limit at most, so that too many can be told", () => {
   const parts = Array.from({ length: turnLimits.callsPerStepMax + 5 }, () => call);
   const collected = collect([...parts, { type: "finish", finish: "tool-calls", usage }]);
-  expect(collected.kind === "completed" ? collected.calls.length : 0).toBe(turnLimits.callsPerStepMax);
+  expect(collected.kind === "completed" ? collected.calls.length : 0).toBe(turnLimits.callsPerStepMax + 1);
 });
 
 test("a retry waits longer each time, honours the provider's wish up to the cap, and ends", () => {

@@ -124,6 +124,12 @@ test.each(table)("%s", (_rule, records, surroundings, expected) => {
   expect(kindAfter(records, surroundings)).toBe(expected);
 });
 
+test("a step with too many calls runs none of them", () => {
+  const names = Array.from({ length: turnLimits.callsPerStepMax + 1 }, () => "Shell");
+  expect(kindAfter([prepared(1), completed(1, { calls: names })])).toBe("refuseCalls");
+  expect(kindAfter([prepared(1), completed(1, { calls: names.slice(1) })])).toBe("runCalls");
+});
+
 test("a turn that no start of the host gets any further is ended", () => {
   const resumed: TurnRecord = { kind: "turnResumed", bootId: "b", atMs: 0 };
   const many = Array.from({ length: turnLimits.resumesWithoutProgressMax + 1 }, () => resumed);

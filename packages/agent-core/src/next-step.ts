@@ -73,7 +73,12 @@ function interruptReason(view: TurnView): string {
 }
 
 function nextOfCalls(view: TurnView, open: readonly CallView[], surroundings: TurnSurroundings): Effect {
-  const finish = view.steps.at(-1)?.completed.finish;
+  const newest = view.steps.at(-1);
+  if (newest !== undefined && newest.calls.length > turnLimits.callsPerStepMax) {
+    const why = `One step may ask for ${turnLimits.callsPerStepMax} calls at most, so none of these was run. Ask for fewer at a time.`;
+    return { type: "refuseCalls", calls: open, why };
+  }
+  const finish = newest?.completed.finish;
   if (finish === "length" || finish === "content-filter") {
     const why =
       finish === "length"

@@ -19,6 +19,7 @@ import {
   type IdSource,
   type ProfileChange,
 } from "@sand/protocol";
+import { indexedKeys } from "@sand/store";
 import type { AgentDirectory, CreateAgentInput, CreateAgentOutcome } from "../gateway/host-ports.ts";
 import type { ActiveAgent } from "./active-agent.ts";
 import { agentFolder, agentsFolder, makeAgentFolder, writeProfile } from "./agent-files.ts";
@@ -76,6 +77,9 @@ export function createAgentDirectory(deps: AgentDirectoryDeps): AgentDirectory {
         origin: input.origin,
         purpose: input.purpose ?? null,
       });
+      // So that a host whose index was lost still knows which request made this agent.
+      if (input.clientNonce !== undefined)
+        tx.setValue(indexedKeys.creation, { nonce: input.clientNonce, digest: input.digest });
       tx.rosterChanged();
     });
     return handle;
