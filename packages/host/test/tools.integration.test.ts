@@ -1,5 +1,6 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { systemClock } from "@sand/node-kit";
 import { findProcessesOf, readLines, readResidentBytes, waitUntil } from "@sand/testkit";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { invokeTool } from "./invoke-tool.ts";
@@ -142,12 +143,34 @@ test("a command outlives the daemon and is collected by the same call, run once"
   const args = {
     command: `echo ran >> ${count}; echo before; until [ -e ${go} ]; do sleep 0.02; done; echo after`,
   };
-  const running = invokeTool(world.tools, "Shell", args, { id: "outlives" });
-  await waitUntil("the command to begin", () => readLines(count).length === 1, { deadlineMs: 10_000 });
+  const { promise: attached, resolve } = Promise.withResolvers<void>();
+  const running = invokeTool(world.tools, "Shell", args, { id: "outlives", onOutput: () => resolve() });
+  await attached;
   await world.restartDaemon();
   await writeFile(go, "");
   expect((await running).text).toBe("exit code 0\nbefore\nafter\n");
   expect(readLines(count)).toEqual(["ran"]);
+});
+
+test("a daemon that is killed at any moment of a start makes no second run when the call is asked again", async () => {
+  const args = (count: string) => ({ command: `echo ran >> ${count}; sleep 0.2; echo done` });
+  for (let round = 0; round < 3; round += 1) {
+    const count = inWorkspace(`count-start-${round}`);
+    // As the turn loop does: what is thrown means that the outcome isn't known, so the same call is asked again.
+    const first = invokeTool(world.tools, "Shell", args(count), { id: `start-${round}` }).catch(
+      (error: unknown) => error,
+    );
+    // Not a wait for something: it moves the kill to another moment of the start.
+    await systemClock.sleep(round * 20);
+    await world.restartDaemon();
+    const answered = await first;
+    if (answered instanceof Error) expect(answered).toMatchObject({ code: "box/unavailable" });
+    const settled = await invokeTool(world.tools, "Shell", args(count), {
+      id: `start-${round}`,
+      resumed: true,
+    });
+    expect([settled.text, readLines(count)]).toEqual(["exit code 0\ndone\n", ["ran"]]);
+  }
 });
 
 test("of parallel calls each settles on its own", async () => {
