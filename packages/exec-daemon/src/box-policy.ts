@@ -6,7 +6,15 @@
  */
 import { mkdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
-import { credentialPaths, decideSandbox, type MaskedPath, probeSandbox, resolveMasked, type SandboxDecision, type SandboxProbe } from "@sand/sandbox-policy";
+import {
+  credentialPaths,
+  decideSandbox,
+  type MaskedPath,
+  probeSandbox,
+  resolveMasked,
+  type SandboxDecision,
+  type SandboxProbe,
+} from "@sand/sandbox-policy";
 import type { DaemonConfig } from "./config.ts";
 
 export interface BoxPolicy {

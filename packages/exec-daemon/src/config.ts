@@ -40,31 +40,77 @@ export interface DaemonConfig {
 }
 
 export const daemonSettings = {
-  host: setting({ names: ["BOX_EXEC_DAEMON_HOST"], parse: textValue, fallback: "127.0.0.1", about: "address to listen on" }),
+  host: setting({
+    names: ["BOX_EXEC_DAEMON_HOST"],
+    parse: textValue,
+    fallback: "127.0.0.1",
+    about: "address to listen on",
+  }),
   rpcPort: setting({
     names: ["SAND_BOX_EXEC_DAEMON_PORT", "BOX_EXEC_DAEMON_PORT", "EXEC_DAEMON_PORT"],
     parse: portValue,
     fallback: ports.execRpc,
     about: "port of the RPC service; 0 is any",
   }),
-  ptyPort: setting({ names: ["SAND_BOX_PTY_PORT"], parse: portValue, fallback: ports.execPty, about: "port of terminals; not built yet" }),
-  token: setting({ names: ["SAND_BOX_EXEC_DAEMON_AUTH_TOKEN"], parse: textValue, fallback: "", secret: true, about: "bearer token" }),
+  ptyPort: setting({
+    names: ["SAND_BOX_PTY_PORT"],
+    parse: portValue,
+    fallback: ports.execPty,
+    about: "port of terminals; not built yet",
+  }),
+  token: setting({
+    names: ["SAND_BOX_EXEC_DAEMON_AUTH_TOKEN"],
+    parse: textValue,
+    fallback: "",
+    secret: true,
+    about: "bearer token",
+  }),
   tokenFile: setting({
     names: ["SAND_BOX_EXEC_DAEMON_AUTH_TOKEN_FILE"],
     parse: textValue,
     fallback: "",
     about: "file with the bearer token, readable by its owner only",
   }),
-  dataRoot: setting({ names: ["SAND_DATA_ROOT"], parse: textValue, fallback: "", about: "where state is kept" }),
-  workspaceRoot: setting({ names: ["SAND_BOX_WORKSPACE_ROOT"], parse: textValue, fallback: "", about: "default folder of commands" }),
-  sandbox: setting({ names: ["SAND_SANDBOX"], parse: oneOf(sandboxModes), fallback: "auto" as SandboxMode, about: "required, auto or off" }),
-  ledger: setting({ names: ["SAND_EXEC_LEDGER"], parse: flagValue, fallback: true, about: "off: executions are not found again" }),
+  dataRoot: setting({
+    names: ["SAND_DATA_ROOT"],
+    parse: textValue,
+    fallback: "",
+    about: "where state is kept",
+  }),
+  workspaceRoot: setting({
+    names: ["SAND_BOX_WORKSPACE_ROOT"],
+    parse: textValue,
+    fallback: "",
+    about: "default folder of commands",
+  }),
+  sandbox: setting({
+    names: ["SAND_SANDBOX"],
+    parse: oneOf(sandboxModes),
+    fallback: "auto" as SandboxMode,
+    about: "required, auto or off",
+  }),
+  ledger: setting({
+    names: ["SAND_EXEC_LEDGER"],
+    parse: flagValue,
+    fallback: true,
+    about: "off: executions are not found again",
+  }),
   logLevel: setting({ names: ["SAND_LOG_LEVEL"], parse: textValue, fallback: "info", about: "pino level" }),
-  failpoint: setting({ names: ["SAND_FAILPOINT"], parse: textValue, fallback: "", about: "test builds only" }),
+  failpoint: setting({
+    names: ["SAND_FAILPOINT"],
+    parse: textValue,
+    fallback: "",
+    about: "test builds only",
+  }),
 } as const;
 
 /** read by other programs that are started with the same environment */
-const knownElsewhere = ["SAND_HOST_PORT", "SAND_GATEWAY_TOKEN", "SAND_GATEWAY_BIND_HOST", "SAND_USE_EXISTING_BOX_EXEC_DAEMON"];
+const knownElsewhere = [
+  "SAND_HOST_PORT",
+  "SAND_GATEWAY_TOKEN",
+  "SAND_GATEWAY_BIND_HOST",
+  "SAND_USE_EXISTING_BOX_EXEC_DAEMON",
+];
 
 /** what a command may inherit from us by name; everything else stays here */
 const inheritedNames = ["PATH", "LANG", "LC_ALL", "TZ", "TERM", "HOME", "USER", "LOGNAME", "SHELL"] as const;
@@ -88,7 +134,9 @@ export function readKeeperFailpoint(): string {
 export function parseDaemonConfig(env: Env): DaemonConfig {
   const { values, warnings } = parseEnv(daemonSettings, env, { knownElsewhere });
   const token = readToken(values.token, values.tokenFile, values.host);
-  const secretFiles = [values.tokenFile, env.SAND_DEV_INFERENCE_TOKEN_FILE ?? ""].filter((path) => path !== "");
+  const secretFiles = [values.tokenFile, env.SAND_DEV_INFERENCE_TOKEN_FILE ?? ""].filter(
+    (path) => path !== "",
+  );
   return Object.freeze({
     host: values.host,
     rpcPort: values.rpcPort,
@@ -117,7 +165,10 @@ function readToken(given: string, file: string, host: string): string {
 function readTokenFile(path: string): string {
   try {
     const others = statSync(path).mode & 0o077;
-    if (others !== 0) throw new BoxError("config/invalid", `${path} may be read by others than its owner`, { hint: `chmod 600 ${path}` });
+    if (others !== 0)
+      throw new BoxError("config/invalid", `${path} may be read by others than its owner`, {
+        hint: `chmod 600 ${path}`,
+      });
     const token = readFileSync(path, "utf8").trim();
     if (token === "") throw new BoxError("config/invalid", `${path} holds no token`);
     return token;

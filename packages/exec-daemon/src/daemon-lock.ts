@@ -5,8 +5,8 @@
  */
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { BoxError } from "@sand/protocol";
 import { isSameProcess, type ProcessIdentity } from "@sand/node-kit";
+import { BoxError } from "@sand/protocol";
 
 const attemptsMax = 5;
 
@@ -20,7 +20,9 @@ export function takeDaemonLock(dataRoot: string, identity: ProcessIdentity): () 
       if (tryLink(mine, path)) return () => rmSync(path, { force: true });
       const holder = readHolder(path);
       if (holder !== undefined && isSameProcess(holder)) {
-        throw new BoxError("host/locked", `a daemon with pid ${holder.pid} works on this data root`, { details: { pid: holder.pid } });
+        throw new BoxError("host/locked", `a daemon with pid ${holder.pid} works on this data root`, {
+          details: { pid: holder.pid },
+        });
       }
       moveAway(path, `${mine}.stale`);
     }

@@ -32,7 +32,8 @@ async function main(): Promise<number> {
     await (process.argv[2] === "keeper" ? runKeeperRole() : runDaemon());
     return 0;
   } catch (error) {
-    const hint = error instanceof Error && "hint" in error && typeof error.hint === "string" ? ` (${error.hint})` : "";
+    const hint =
+      error instanceof Error && "hint" in error && typeof error.hint === "string" ? ` (${error.hint})` : "";
     const text = error instanceof Error ? error.message : String(error);
     writeSync(2, `exec-daemon: ${text}${hint}\n`);
     return 1;

@@ -37,7 +37,12 @@ export function createRoutes(deps: RouteDeps): (router: ConnectRouter) => void {
   const { ledger, policy } = deps;
   const fence = createPathFence(policy);
   const search = createSearch(policy, fence);
-  const [start, attach, read, wait] = [createStart(deps.start), createAttach(ledger), createRead(ledger), createWait(ledger)];
+  const [start, attach, read, wait] = [
+    createStart(deps.start),
+    createAttach(ledger),
+    createRead(ledger),
+    createWait(ledger),
+  ];
   const stdin = createStdinVerbs(ledger);
   const writeFile = createFileWrite({ fence, journal: deps.journal });
 

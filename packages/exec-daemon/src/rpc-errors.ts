@@ -3,8 +3,8 @@
  * that the host gets back the error that was meant. A bug answers `internal` and nothing of its text.
  */
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
-import { BoxError, type ConnectCodeName, type ErrorCode, errorCodes } from "@sand/protocol";
 import type { Logger } from "@sand/node-kit";
+import { BoxError, type ConnectCodeName, type ErrorCode, errorCodes } from "@sand/protocol";
 
 const sandCodeHeader = "x-sand-code";
 
@@ -30,13 +30,20 @@ function toConnectError(error: unknown): ConnectError {
 }
 
 function failure(code: ErrorCode, message: string, cause: unknown): ConnectError {
-  return new ConnectError(message, connectCodes[errorCodes[code].connect], { [sandCodeHeader]: code }, undefined, cause);
+  return new ConnectError(
+    message,
+    connectCodes[errorCodes[code].connect],
+    { [sandCodeHeader]: code },
+    undefined,
+    cause,
+  );
 }
 
 export function createErrorInterceptor(log: Logger): Interceptor {
   function translate(error: unknown, method: string): ConnectError {
     const answer = toConnectError(error);
-    if (answer.code === Code.Internal) log.error({ event: "rpc.failed", method, err: error }, "a call failed unexpectedly");
+    if (answer.code === Code.Internal)
+      log.error({ event: "rpc.failed", method, err: error }, "a call failed unexpectedly");
     return answer;
   }
 

@@ -5,8 +5,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { ConnectRouter } from "@connectrpc/connect";
-import { BoxError } from "@sand/protocol";
 import { bearerMatches, type Logger } from "@sand/node-kit";
+import { BoxError } from "@sand/protocol";
 import { limits } from "./limits.ts";
 import { createErrorInterceptor } from "./rpc-errors.ts";
 import { createRpcHandler } from "./rpc-handler.ts";
@@ -40,7 +40,8 @@ export async function startRpcServer(deps: RpcServerDeps): Promise<RpcServer> {
     },
   });
   const server = createServer((request, response) => {
-    if (!bearerMatches(request.headers.authorization, deps.token)) refuse(request, response, refusals.unauthorized);
+    if (!bearerMatches(request.headers.authorization, deps.token))
+      refuse(request, response, refusals.unauthorized);
     else if (!hasUsableAddress(request)) refuse(request, response, refusals.badAddress);
     else handle(request, response);
   });

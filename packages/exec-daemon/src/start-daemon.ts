@@ -5,8 +5,6 @@
  */
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { invariant } from "@sand/protocol";
-import { type ExecDiscovery, execDiscoveryFile, parseExecDiscovery } from "@sand/protocol/exec";
 import {
   armFailpoints,
   createScope,
@@ -17,6 +15,8 @@ import {
   systemClock,
   writeFileAtomic,
 } from "@sand/node-kit";
+import { invariant } from "@sand/protocol";
+import { type ExecDiscovery, execDiscoveryFile, parseExecDiscovery } from "@sand/protocol/exec";
 import { openBoxPolicy } from "./box-policy.ts";
 import type { DaemonConfig } from "./config.ts";
 import { createPing } from "./control/ping.ts";
@@ -46,7 +46,9 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
   mkdirSync(config.dataRoot, { recursive: true, mode: 0o700 });
   const identity = readProcessIdentity(process.pid);
   invariant(identity !== undefined, "a process can read its own identity");
-  const scope = createScope("daemon", (error, task) => log.error({ event: "daemon.task-failed", task, err: error }, "background work failed"));
+  const scope = createScope("daemon", (error, task) =>
+    log.error({ event: "daemon.task-failed", task, err: error }, "background work failed"),
+  );
   try {
     scope.defer(takeDaemonLock(config.dataRoot, identity));
     const port = await open(deps, scope, identity);
@@ -63,7 +65,11 @@ async function open(deps: DaemonDeps, scope: Scope, identity: ProcessIdentity): 
   saySandbox(log, config, policy.decision);
   const ledger = openLedger({ dataRoot: config.dataRoot, enabled: config.ledger, clock: systemClock, log });
   scope.defer(() => ledger.close());
-  const keepers = createKeeperPool({ command: deps.selfCommand, env: keeperEnv(config), cwd: config.dataRoot });
+  const keepers = createKeeperPool({
+    command: deps.selfCommand,
+    env: keeperEnv(config),
+    cwd: config.dataRoot,
+  });
   scope.defer(() => keepers.close());
   const ping = createPing({ ledger, identity, workspaceRoot: policy.workspaceRoot });
   scope.defer(() => ping[Symbol.dispose]());
@@ -74,14 +80,30 @@ async function open(deps: DaemonDeps, scope: Scope, identity: ProcessIdentity): 
     sandbox: config.sandbox,
     ping,
     journal: config.ledger ? openWriteJournal(config.dataRoot) : undefined,
-    start: { ledger, keepers, policy, clock: systemClock, ledgerEnabled: config.ledger, run: (name, work) => void followKeeper(work, log, name) },
+    start: {
+      ledger,
+      keepers,
+      policy,
+      clock: systemClock,
+      ledgerEnabled: config.ledger,
+      run: (name, work) => void followKeeper(work, log, name),
+    },
     signal: { ledger, clock: systemClock, run },
   });
-  const server = await startRpcServer({ host: config.host, port: config.rpcPort, token: config.token, routes, log });
+  const server = await startRpcServer({
+    host: config.host,
+    port: config.rpcPort,
+    token: config.token,
+    routes,
+    log,
+  });
   scope.defer(() => server.close());
   await publish(config, identity, server.port, scope);
   startUpkeep(scope, ledger, keepers);
-  log.info({ event: "daemon.started", port: server.port, executions: ledger.list().length }, "the exec-daemon is ready");
+  log.info(
+    { event: "daemon.started", port: server.port, executions: ledger.list().length },
+    "the exec-daemon is ready",
+  );
   return server.port;
 }
 
@@ -94,13 +116,23 @@ async function followKeeper(work: () => Promise<void>, log: Logger, task: string
   }
 }
 
-function saySandbox(log: Logger, config: DaemonConfig, decision: { kind: string; reason?: string; missing?: string }): void {
+function saySandbox(
+  log: Logger,
+  config: DaemonConfig,
+  decision: { kind: string; reason?: string; missing?: string },
+): void {
   for (const warning of config.warnings) log.warn({ event: "config.unknown" }, warning);
   if (decision.kind === "bare") {
-    log.warn({ event: "sandbox.off", reason: decision.reason }, "COMMANDS RUN WITHOUT A SANDBOX and can read what this account can read");
+    log.warn(
+      { event: "sandbox.off", reason: decision.reason },
+      "COMMANDS RUN WITHOUT A SANDBOX and can read what this account can read",
+    );
   }
   if (decision.kind === "refuse") {
-    log.error({ event: "sandbox.missing", missing: decision.missing }, "a sandbox is required and missing: every command is refused");
+    log.error(
+      { event: "sandbox.missing", missing: decision.missing },
+      "a sandbox is required and missing: every command is refused",
+    );
   }
 }
 
@@ -109,9 +141,20 @@ function keeperEnv(config: DaemonConfig): Readonly<Record<string, string>> {
   return { PATH: config.commandEnv.PATH ?? "", LANG: "C.UTF-8", ...forKeepers };
 }
 
-async function publish(config: DaemonConfig, identity: ProcessIdentity, rpcPort: number, scope: Scope): Promise<void> {
+async function publish(
+  config: DaemonConfig,
+  identity: ProcessIdentity,
+  rpcPort: number,
+  scope: Scope,
+): Promise<void> {
   const path = join(config.dataRoot, execDiscoveryFile);
-  const discovery: ExecDiscovery = { version: 1, host: config.host, rpcPort, ...identity, startedAtMs: systemClock.nowMs() };
+  const discovery: ExecDiscovery = {
+    version: 1,
+    host: config.host,
+    rpcPort,
+    ...identity,
+    startedAtMs: systemClock.nowMs(),
+  };
   await writeFileAtomic(path, JSON.stringify(discovery));
   scope.defer(() => {
     if (parseExecDiscovery(readFileSync(path, "utf8"))?.pid === identity.pid) rmSync(path, { force: true });

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { type Client, createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
-import { Control, type Event, Files, parseExecDiscovery, Processes } from "@sand/protocol/exec";
+import { Control, type Event, Files, Processes, parseExecDiscovery } from "@sand/protocol/exec";
 
 export const token = "planted-daemon-token";
 const entry = join(import.meta.dirname, "../src/main.ts");
@@ -114,7 +114,11 @@ function isKeeper(pid: number): boolean {
   }
 }
 
-export async function until<T>(what: string, look: () => T | undefined | Promise<T | undefined>, maxMs = 20_000): Promise<T> {
+export async function until<T>(
+  what: string,
+  look: () => T | undefined | Promise<T | undefined>,
+  maxMs = 20_000,
+): Promise<T> {
   const endMs = Date.now() + maxMs;
   for (;;) {
     const found = await look();
@@ -133,13 +137,16 @@ export interface Gathered {
 /** Attaches from the beginning until `closed`. */
 export async function gather(daemon: TestDaemon, processId: string): Promise<Gathered> {
   const events: Event[] = [];
-  for await (const { event } of daemon.processes.attach({ processId })) if (event !== undefined) events.push(event);
+  for await (const { event } of daemon.processes.attach({ processId }))
+    if (event !== undefined) events.push(event);
   return { events, stdout: joinOutput(events, 1), stderr: joinOutput(events, 2) };
 }
 
 export function joinOutput(events: readonly Event[], stream: number): Buffer {
   return Buffer.concat(
-    events.flatMap(({ kind }) => (kind.case === "output" && kind.value.stream === stream ? [kind.value.data] : [])),
+    events.flatMap(({ kind }) =>
+      kind.case === "output" && kind.value.stream === stream ? [kind.value.data] : [],
+    ),
   );
 }
 

@@ -1,4 +1,12 @@
-import { existsSync, lstatSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { ConnectError } from "@connectrpc/connect";
 import { FileType } from "@sand/protocol/exec";
@@ -15,7 +23,10 @@ const inWorkspace = (name: string): string => join(daemon.workspace, name);
 const text = (value: string): Uint8Array => new TextEncoder().encode(value);
 
 async function codeOf(work: Promise<unknown>): Promise<string | null> {
-  const failure = await work.then(() => undefined, (error: unknown) => error);
+  const failure = await work.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
   return failure === undefined ? "no failure" : ConnectError.from(failure).metadata.get("x-sand-code");
 }
 
@@ -29,8 +40,14 @@ test("a write makes the folders, and reading gives the same bytes with their dig
 
 test("a range is read, and text is told from binary", async () => {
   writeFileSync(inWorkspace("text"), "0123456789");
-  expect(await daemon.files.read({ path: "text", offset: 3n, lengthMax: 4 })).toMatchObject({ data: text("3456"), binary: false });
-  expect(await daemon.files.read({ path: "text", offset: 99n })).toMatchObject({ data: text(""), totalBytes: 10n });
+  expect(await daemon.files.read({ path: "text", offset: 3n, lengthMax: 4 })).toMatchObject({
+    data: text("3456"),
+    binary: false,
+  });
+  expect(await daemon.files.read({ path: "text", offset: 99n })).toMatchObject({
+    data: text(""),
+    totalBytes: 10n,
+  });
 });
 
 test("a repeat of a write is known as done, also when the answer came after a crash", async () => {
@@ -64,8 +81,12 @@ test("an interrupted write whose file is as before is done by the repeat", async
 test("a write whose expectation doesn't hold changes nothing", async () => {
   writeFileSync(inWorkspace("expected"), "is");
   const request = { path: "expected", data: text("x") };
-  expect(await codeOf(daemon.files.write({ ...request, operationId: "w-4", precondition: "absent" }))).toBe("file/precondition");
-  expect(await codeOf(daemon.files.write({ ...request, operationId: "w-5", precondition: "0".repeat(64) }))).toBe("file/precondition");
+  expect(await codeOf(daemon.files.write({ ...request, operationId: "w-4", precondition: "absent" }))).toBe(
+    "file/precondition",
+  );
+  expect(
+    await codeOf(daemon.files.write({ ...request, operationId: "w-5", precondition: "0".repeat(64) })),
+  ).toBe("file/precondition");
   expect(readFileSync(inWorkspace("expected"), "utf8")).toBe("is");
 });
 
@@ -102,8 +123,11 @@ test.each([
 ])("writing is refused: %s", async (_name, path) => {
   const { symlinkSync: link } = await import("node:fs");
   if (!existsSync(inWorkspace("data-link"))) link(daemon.dataRoot, inWorkspace("data-link"));
-  if (lstatSync(inWorkspace("dangling"), { throwIfNoEntry: false }) === undefined) link("/etc/planted", inWorkspace("dangling"));
-  expect(await codeOf(daemon.files.write({ path: path(), data: text("x"), operationId: `w-${path()}` }))).toBe("file/denied");
+  if (lstatSync(inWorkspace("dangling"), { throwIfNoEntry: false }) === undefined)
+    link("/etc/planted", inWorkspace("dangling"));
+  expect(
+    await codeOf(daemon.files.write({ path: path(), data: text("x"), operationId: `w-${path()}` })),
+  ).toBe("file/denied");
   expect(existsSync("/etc/planted")).toBe(false);
 });
 
@@ -111,7 +135,9 @@ test("commands and files see the same /tmp, which isn't the machine's", async ()
   await daemon.files.write({ path: "/tmp/shared-note", data: text("note"), operationId: "w-7" });
   await daemon.processes.start(shell("tmp", "cat /tmp/shared-note; echo from-command > /tmp/answer"));
   expect((await gather(daemon, "tmp")).stdout.toString()).toBe("note");
-  expect(new TextDecoder().decode((await daemon.files.read({ path: "/tmp/answer" })).data)).toBe("from-command\n");
+  expect(new TextDecoder().decode((await daemon.files.read({ path: "/tmp/answer" })).data)).toBe(
+    "from-command\n",
+  );
   expect(existsSync("/tmp/shared-note")).toBe(false);
 });
 
@@ -120,18 +146,29 @@ test("a folder is listed to a depth, links are shown and not followed, and the c
   writeFileSync(inWorkspace("tree/sub/leaf"), "12345");
   symlinkSync("..", inWorkspace("tree/up"));
   const { entries, truncated } = await daemon.files.list({ path: "tree", depth: 2 });
-  expect(entries.map((entry) => [entry.path.slice(daemon.workspace.length), entry.type, Number(entry.sizeBytes > 2n)])).toEqual([
+  expect(
+    entries.map((entry) => [
+      entry.path.slice(daemon.workspace.length),
+      entry.type,
+      Number(entry.sizeBytes > 2n),
+    ]),
+  ).toEqual([
     ["/tree/sub", FileType.DIRECTORY, 1],
     ["/tree/sub/leaf", FileType.FILE, 1],
     ["/tree/up", FileType.SYMLINK, 0],
   ]);
   expect(truncated).toBe(false);
-  expect(await daemon.files.list({ path: "tree", depth: 2, entriesMax: 1 })).toMatchObject({ truncated: true });
+  expect(await daemon.files.list({ path: "tree", depth: 2, entriesMax: 1 })).toMatchObject({
+    truncated: true,
+  });
 });
 
 test("stat shows a link itself, and what isn't there is typed", async () => {
   symlinkSync("nowhere", inWorkspace("lost-link"));
-  expect((await daemon.files.stat({ path: "lost-link" })).file).toMatchObject({ type: FileType.SYMLINK, linkTarget: "nowhere" });
+  expect((await daemon.files.stat({ path: "lost-link" })).file).toMatchObject({
+    type: FileType.SYMLINK,
+    linkTarget: "nowhere",
+  });
   expect(await codeOf(daemon.files.stat({ path: "nothing" }))).toBe("file/not-found");
   expect(await codeOf(daemon.files.read({ path: "." }))).toBe("file/not-a-file");
 });
@@ -140,7 +177,12 @@ test("grep finds lines with their numbers and context, in bounds, and names a ba
   mkdirSync(inWorkspace("search"), { recursive: true });
   writeFileSync(inWorkspace("search/a.txt"), "one\ntwo needle\nthree\n");
   writeFileSync(inWorkspace("search/b.md"), "needle\n".repeat(5));
-  const all = await daemon.files.grep({ path: "search", pattern: "need.e", contextLines: 1, globs: ["*.txt"] });
+  const all = await daemon.files.grep({
+    path: "search",
+    pattern: "need.e",
+    contextLines: 1,
+    globs: ["*.txt"],
+  });
   expect(all.lines.map(({ path, line, text: found, isMatch }) => [path, line, found, isMatch])).toEqual([
     [inWorkspace("search/a.txt"), 1, "one", false],
     [inWorkspace("search/a.txt"), 2, "two needle", true],
@@ -155,6 +197,8 @@ test("grep finds lines with their numbers and context, in bounds, and names a ba
 });
 
 test("glob finds files below a folder, and not those of the data root", async () => {
-  expect((await daemon.files.glob({ path: "search", pattern: "**/*.md" })).paths).toEqual([inWorkspace("search/b.md")]);
+  expect((await daemon.files.glob({ path: "search", pattern: "**/*.md" })).paths).toEqual([
+    inWorkspace("search/b.md"),
+  ]);
   expect((await daemon.files.glob({ path: "/", pattern: "**/exec-daemon.json" })).paths).toEqual([]);
 }, 60_000);

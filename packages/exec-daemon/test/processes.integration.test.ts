@@ -4,7 +4,15 @@ import { join } from "node:path";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { type Event, ExecutionState, SignalScope, StdinState } from "@sand/protocol/exec";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { gather, joinOutput, kindsOf, shell, startTestDaemon, type TestDaemon, until } from "./daemon-process.ts";
+import {
+  gather,
+  joinOutput,
+  kindsOf,
+  shell,
+  startTestDaemon,
+  type TestDaemon,
+  until,
+} from "./daemon-process.ts";
 
 let daemon: TestDaemon;
 beforeAll(async () => {
@@ -18,7 +26,12 @@ async function closedExecution(processId: string) {
 }
 
 async function codeOf(work: Promise<unknown>): Promise<string | null> {
-  const failure = ConnectError.from(await work.then(() => undefined, (error: unknown) => error));
+  const failure = ConnectError.from(
+    await work.then(
+      () => undefined,
+      (error: unknown) => error,
+    ),
+  );
   return failure.metadata.get("x-sand-code");
 }
 
@@ -35,10 +48,14 @@ test("the same id with another body is a conflict, whatever differs", async () =
   await daemon.processes.start({ ...shell("conflict", "true"), env: { A: "1", B: "2" } });
   const same = await daemon.processes.start({ ...shell("conflict", "true"), env: { B: "2", A: "1" } });
   expect(same.existing).toBe(true);
-  expect(await codeOf(daemon.processes.start({ ...shell("conflict", "true"), env: { A: "1" } }))).toBe("exec/key-conflict");
-  expect(await codeOf(daemon.processes.start({ ...shell("conflict", "true"), env: { A: "1", B: "2" }, killMs: 5n }))).toBe(
+  expect(await codeOf(daemon.processes.start({ ...shell("conflict", "true"), env: { A: "1" } }))).toBe(
     "exec/key-conflict",
   );
+  expect(
+    await codeOf(
+      daemon.processes.start({ ...shell("conflict", "true"), env: { A: "1", B: "2" }, killMs: 5n }),
+    ),
+  ).toBe("exec/key-conflict");
 });
 
 test.each([
@@ -54,9 +71,15 @@ test.each([
 });
 
 test("a program given with its arguments gets them unchanged, and a missing one is 127", async () => {
-  await daemon.processes.start({ processId: "argv", command: { case: "argv", value: { args: ["printf", "%s|", "a b", "$HOME", ""] } } });
+  await daemon.processes.start({
+    processId: "argv",
+    command: { case: "argv", value: { args: ["printf", "%s|", "a b", "$HOME", ""] } },
+  });
   expect((await gather(daemon, "argv")).stdout.toString()).toBe("a b|$HOME||");
-  await daemon.processes.start({ processId: "argv-2", command: { case: "argv", value: { args: ["./nowhere"] } } });
+  await daemon.processes.start({
+    processId: "argv-2",
+    command: { case: "argv", value: { args: ["./nowhere"] } },
+  });
   expect((await closedExecution("argv-2"))?.exited?.code).toBe(127);
 });
 
@@ -68,9 +91,19 @@ test("events are numbered without a hole: started, output, exited, closed", asyn
 });
 
 test("bytes that aren't UTF-8 arrive as they were written", async () => {
-  await daemon.processes.start(shell("raw", "printf '\\377\\000\\376ok'; head -c 300000 /dev/urandom | tee raw.bin"));
+  await daemon.processes.start(
+    shell("raw", "printf '\\377\\000\\376ok'; head -c 300000 /dev/urandom | tee raw.bin"),
+  );
   const { stdout } = await gather(daemon, "raw");
-  expect(stdout.equals(Buffer.concat([Buffer.from([255, 0, 254]), Buffer.from("ok"), readFileSync(join(daemon.workspace, "raw.bin"))]))).toBe(true);
+  expect(
+    stdout.equals(
+      Buffer.concat([
+        Buffer.from([255, 0, 254]),
+        Buffer.from("ok"),
+        readFileSync(join(daemon.workspace, "raw.bin")),
+      ]),
+    ),
+  ).toBe(true);
 });
 
 test("attaching from an offset again and again loses no byte and repeats none", async () => {
@@ -79,7 +112,10 @@ test("attaching from an offset again and again loses no byte and repeats none", 
   expect(whole.toString().split("\n")).toHaveLength(4001);
   for (const stdout of [0, 1, 777, 20_000, whole.length - 1, whole.length]) {
     const events: Event[] = [];
-    for await (const { event } of daemon.processes.attach({ processId: "offsets", after: { stdout: BigInt(stdout) } })) {
+    for await (const { event } of daemon.processes.attach({
+      processId: "offsets",
+      after: { stdout: BigInt(stdout) },
+    })) {
       if (event !== undefined) events.push(event);
     }
     expect(kindsOf(events).at(0)).toBe("started");
@@ -92,7 +128,12 @@ test("reading page by page gives the same as one stream", async () => {
   const events: Event[] = [];
   let cursor = { seq: 0n, stdout: 0n, stderr: 0n };
   for (let ended = false; !ended; ) {
-    const page = await daemon.processes.read({ processId: "pages", after: cursor, waitMs: 5000, maxBytes: 10_000 });
+    const page = await daemon.processes.read({
+      processId: "pages",
+      after: cursor,
+      waitMs: 5000,
+      maxBytes: 10_000,
+    });
     events.push(...page.events.filter((event) => event.seq > cursor.seq));
     if (page.cursor !== undefined) cursor = page.cursor;
     ended = page.ended;
@@ -128,12 +169,17 @@ test("a command that left something behind with its pipe is reported as ended at
   const [exitedMs, closedMs] = [seen[2]?.[1] ?? 0, seen[3]?.[1] ?? 0];
   expect(closedMs - exitedMs).toBeGreaterThan(1000);
   // It can still be found and ended, by its marker.
-  const { delivered } = await daemon.processes.signal({ processId: "grandchild", name: "SIGKILL", scope: SignalScope.TREE });
+  const { delivered } = await daemon.processes.signal({
+    processId: "grandchild",
+    name: "SIGKILL",
+    scope: SignalScope.TREE,
+  });
   expect(delivered).toBe(true);
 });
 
 test("killing the group frees the port that a child of it holds", async () => {
-  const listener = "require('net').createServer().listen(0,'127.0.0.1',function(){console.log(this.address().port)})";
+  const listener =
+    "require('net').createServer().listen(0,'127.0.0.1',function(){console.log(this.address().port)})";
   await daemon.processes.start(shell("server", `${process.execPath} -e "${listener}" & wait`));
   const port = Number(
     await until("the port is known", async () => {
@@ -141,7 +187,12 @@ test("killing the group frees the port that a child of it holds", async () => {
       return joinOutput(page.events, 1).toString().trim() || undefined;
     }),
   );
-  await daemon.processes.signal({ processId: "server", name: "SIGTERM", scope: SignalScope.GROUP, killAfterMs: 1000 });
+  await daemon.processes.signal({
+    processId: "server",
+    name: "SIGTERM",
+    scope: SignalScope.GROUP,
+    killAfterMs: 1000,
+  });
   await until("the port is free", () => canListen(port).then((free) => free || undefined), 5000);
 });
 
@@ -154,7 +205,10 @@ function canListen(port: number): Promise<boolean> {
 }
 
 test("a life limit ends the whole group, TERM first and KILL for who doesn't listen", async () => {
-  await daemon.processes.start({ ...shell("limit", "trap '' TERM; sleep 60 & sleep 61; sleep 62"), killMs: 200n });
+  await daemon.processes.start({
+    ...shell("limit", "trap '' TERM; sleep 60 & sleep 61; sleep 62"),
+    killMs: 200n,
+  });
   const execution = await closedExecution("limit");
   expect(execution?.exited).toMatchObject({ timedOut: true, reason: "timed-out" });
 });
@@ -174,7 +228,9 @@ test("input arrives whole and once, although each write is sent twice", async ()
     expect(await daemon.processes.write(request)).toMatchObject({ state: StdinState.ACCEPTED });
     offset += BigInt(data.length);
   }
-  expect(await daemon.processes.write({ processId: "input", offset: offset + 5n, data: Buffer.from("x") })).toMatchObject({
+  expect(
+    await daemon.processes.write({ processId: "input", offset: offset + 5n, data: Buffer.from("x") }),
+  ).toMatchObject({
     state: StdinState.WRONG_OFFSET,
     nextOffset: offset,
   });
@@ -197,8 +253,25 @@ test("200 short commands at once give each its own exit code", async () => {
 
 test("a command's environment has nothing of the daemon's but the allowed names", async () => {
   await daemon.processes.start({ ...shell("env", "env"), env: { CALL: "own" } });
-  const names = (await gather(daemon, "env")).stdout.toString().trim().split("\n").map((line) => line.split("=")[0]);
-  const allowed = ["PATH", "HOME", "LANG", "TERM", "USER", "LOGNAME", "SHELL", "CALL", "SAND_EXECUTION_ID", "PWD", "SHLVL", "_"];
+  const names = (await gather(daemon, "env")).stdout
+    .toString()
+    .trim()
+    .split("\n")
+    .map((line) => line.split("=")[0]);
+  const allowed = [
+    "PATH",
+    "HOME",
+    "LANG",
+    "TERM",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "CALL",
+    "SAND_EXECUTION_ID",
+    "PWD",
+    "SHLVL",
+    "_",
+  ];
   expect(names.filter((name) => !allowed.includes(name ?? ""))).toEqual([]);
   expect(names).toContain("CALL");
 });
@@ -226,7 +299,11 @@ test.each([
 test("nothing is answered without the bearer", async () => {
   for (const authorization of ["", "Bearer local", "Bearer ", "Basic x"]) {
     for (const path of ["/exec.v1.Control/Ping", "/", "/health"]) {
-      const response = await fetch(`${daemon.baseUrl}${path}`, { method: "POST", headers: { authorization }, body: "{}" });
+      const response = await fetch(`${daemon.baseUrl}${path}`, {
+        method: "POST",
+        headers: { authorization },
+        body: "{}",
+      });
       expect(response.status).toBe(401);
     }
   }
@@ -239,10 +316,18 @@ test("a ping answers its nonce and how late the event loop is", async () => {
 });
 
 test("the list shows what runs", async () => {
-  await daemon.processes.start({ ...shell("listed", "sleep 30"), lineage: { agentId: "a", turnId: "t" }, background: true });
+  await daemon.processes.start({
+    ...shell("listed", "sleep 30"),
+    lineage: { agentId: "a", turnId: "t" },
+    background: true,
+  });
   const { executions } = await daemon.processes.list({});
   const mine = executions.find((execution) => execution.processId === "listed");
-  expect(mine).toMatchObject({ state: ExecutionState.RUNNING, background: true, lineage: { agentId: "a", turnId: "t" } });
+  expect(mine).toMatchObject({
+    state: ExecutionState.RUNNING,
+    background: true,
+    lineage: { agentId: "a", turnId: "t" },
+  });
   await daemon.processes.signal({ processId: "listed", name: "TERM", scope: SignalScope.LEADER });
   expect((await closedExecution("listed"))?.exited?.signal).toBe("SIGTERM");
 });

@@ -33,7 +33,9 @@ test("the same hunt outside of a sandbox finds it, so the hunt is a real one", a
 test("where a sandbox is required and missing every run is refused, with the missing piece named", async () => {
   // Without bubblewrap on its path the daemon has no sandbox.
   daemon = await startTestDaemon({ SAND_SANDBOX: "required", PATH: "/nowhere" });
-  const failure = ConnectError.from(await daemon.processes.start(shell("refused", "true")).catch((error: unknown) => error));
+  const failure = ConnectError.from(
+    await daemon.processes.start(shell("refused", "true")).catch((error: unknown) => error),
+  );
   expect(failure.metadata.get("x-sand-code")).toBe("exec/sandbox-unavailable");
   expect(failure.rawMessage).toContain("bwrap");
   expect((await daemon.processes.list({})).executions).toEqual([]);
@@ -43,12 +45,19 @@ test("where a sandbox is required and missing every run is refused, with the mis
 
 test("a signal to a sandboxed group reaches the command with TERM, which may tidy up", async () => {
   daemon = await startTestDaemon({ SAND_SANDBOX: "required" });
-  await daemon.processes.start(shell("tidy", "trap 'echo tidied; exit 5' TERM; echo up; while :; do sleep 0.05; done"));
+  await daemon.processes.start(
+    shell("tidy", "trap 'echo tidied; exit 5' TERM; echo up; while :; do sleep 0.05; done"),
+  );
   for await (const { event } of daemon.processes.attach({ processId: "tidy" })) {
     if (event?.kind.case === "output") break;
   }
   const { SignalScope } = await import("@sand/protocol/exec");
-  await daemon.processes.signal({ processId: "tidy", name: "SIGTERM", scope: SignalScope.GROUP, killAfterMs: 5000 });
+  await daemon.processes.signal({
+    processId: "tidy",
+    name: "SIGTERM",
+    scope: SignalScope.GROUP,
+    killAfterMs: 5000,
+  });
   const { execution } = await daemon.processes.wait({ processId: "tidy", waitMs: 10_000 });
   expect(execution?.exited?.code).toBe(5);
   expect((await gather(daemon, "tidy")).stdout.toString()).toBe("up\ntidied\n");

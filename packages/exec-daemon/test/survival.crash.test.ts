@@ -5,7 +5,15 @@ import { isSameProcess } from "@sand/node-kit";
 import { type Event, ExecutionState } from "@sand/protocol/exec";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { readClaim, readStarted } from "../src/ledger/records.ts";
-import { gather, joinOutput, kindsOf, shell, startTestDaemon, type TestDaemon, until } from "./daemon-process.ts";
+import {
+  gather,
+  joinOutput,
+  kindsOf,
+  shell,
+  startTestDaemon,
+  type TestDaemon,
+  until,
+} from "./daemon-process.ts";
 
 let daemon: TestDaemon;
 beforeEach(async () => {
@@ -26,7 +34,10 @@ test("a command outlives the daemon, and a restarted one follows it, run once", 
   await daemon.kill();
   daemon = await daemon.again();
   const again = await daemon.processes.start(request);
-  expect(again).toMatchObject({ existing: true, execution: { pid: first.execution?.pid, state: ExecutionState.RUNNING } });
+  expect(again).toMatchObject({
+    existing: true,
+    execution: { pid: first.execution?.pid, state: ExecutionState.RUNNING },
+  });
   const gathering = gather(daemon, "survivor");
   go();
   const { events, stdout } = await gathering;
@@ -40,10 +51,15 @@ test("what ended while no daemon lived is collected by the next one", async () =
   await daemon.processes.start(shell("orphan", `echo run >> runs; ${untilGo}; echo done`));
   await daemon.kill();
   go();
-  await until("the keeper has recorded the end", () => existsSync(join(folderOf("orphan"), "closed.json")) || undefined);
+  await until(
+    "the keeper has recorded the end",
+    () => existsSync(join(folderOf("orphan"), "closed.json")) || undefined,
+  );
   daemon = await daemon.again();
   expect((await gather(daemon, "orphan")).stdout.toString()).toBe("done\n");
-  expect(await daemon.processes.start(shell("orphan", `echo run >> runs; ${untilGo}; echo done`))).toMatchObject({ existing: true });
+  expect(
+    await daemon.processes.start(shell("orphan", `echo run >> runs; ${untilGo}; echo done`)),
+  ).toMatchObject({ existing: true });
   expect(runs()).toBe("run\n");
 });
 
@@ -58,8 +74,11 @@ test("a reader that attaches again after the daemon died gets the rest, and no b
   daemon = await daemon.again();
   go();
   const after = { seq: seen.at(-1)?.seq ?? 0n, stdout: BigInt(joinOutput(seen, 1).length) };
-  for await (const { event } of daemon.processes.attach({ processId: "counter", after })) if (event !== undefined) seen.push(event);
-  expect(joinOutput(seen, 1).toString()).toBe(Array.from({ length: 4000 }, (_, index) => `${index + 1}\n`).join(""));
+  for await (const { event } of daemon.processes.attach({ processId: "counter", after }))
+    if (event !== undefined) seen.push(event);
+  expect(joinOutput(seen, 1).toString()).toBe(
+    Array.from({ length: 4000 }, (_, index) => `${index + 1}\n`).join(""),
+  );
 });
 
 test("a daemon that was told to end lets commands go on", async () => {
@@ -104,10 +123,13 @@ test("an intent that no keeper claimed is started by the repeat, once", async ()
   await daemon.kill();
   // As if the daemon had died between the intent and the order to a keeper.
   const { rmSync } = await import("node:fs");
-  for (const name of readdirSync(folderOf("pending"))) if (name !== "start.json") rmSync(join(folderOf("pending"), name));
+  for (const name of readdirSync(folderOf("pending")))
+    if (name !== "start.json") rmSync(join(folderOf("pending"), name));
   rmSync(join(daemon.workspace, "runs"));
   daemon = await daemon.again();
-  expect((await daemon.processes.wait({ processId: "pending" })).execution?.state).toBe(ExecutionState.PENDING);
+  expect((await daemon.processes.wait({ processId: "pending" })).execution?.state).toBe(
+    ExecutionState.PENDING,
+  );
   expect(await daemon.processes.start(request)).toMatchObject({ existing: false });
   await gather(daemon, "pending");
   expect(runs()).toBe("run\n");

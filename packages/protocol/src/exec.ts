@@ -2,6 +2,9 @@
  * The second door of the protocol: the daemon's generated messages and services. It is apart from the first one
  * because it loads the protobuf runtime, which the browser side doesn't need.
  */
+
+export type { ExecDiscovery } from "./exec-discovery.ts";
+export { execDiscoveryFile, parseExecDiscovery } from "./exec-discovery.ts";
 export type {
   CapabilitiesRequest,
   CapabilitiesResponse,
@@ -122,5 +125,3 @@ export {
   WriteRequestSchema,
   WriteResponseSchema,
 } from "./gen/exec/v1/processes_pb.js";
-export type { ExecDiscovery } from "./exec-discovery.ts";
-export { execDiscoveryFile, parseExecDiscovery } from "./exec-discovery.ts";

@@ -18,8 +18,12 @@ export function decideSandbox(mode: SandboxMode, probe: SandboxProbe): SandboxDe
     case "off":
       return { kind: "bare", reason: "SAND_SANDBOX is off" };
     case "auto":
-      return probe.works ? { kind: "enclose", program: probe.program } : { kind: "bare", reason: probe.missing };
+      return probe.works
+        ? { kind: "enclose", program: probe.program }
+        : { kind: "bare", reason: probe.missing };
     case "required":
-      return probe.works ? { kind: "enclose", program: probe.program } : { kind: "refuse", missing: probe.missing };
+      return probe.works
+        ? { kind: "enclose", program: probe.program }
+        : { kind: "refuse", missing: probe.missing };
   }
 }

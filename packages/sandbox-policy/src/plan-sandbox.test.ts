@@ -4,7 +4,8 @@ import { planSandbox, type SandboxPolicy } from "./plan-sandbox.ts";
 const policy: SandboxPolicy = {
   workspaceRoot: "/home/box/data/workspace",
   temporaryRoot: "/home/box/data/tmp",
-  writableRoots: [], readOnlyRoots: [],
+  writableRoots: [],
+  readOnlyRoots: [],
   masked: [{ path: "/home/box/data", kind: "folder" }],
 };
 const run = { cwd: "/home/box/data/workspace", argv: ["/bin/true"], infoFd: 3 };
@@ -25,7 +26,13 @@ test("the root is read-only, then come fresh devices and processes, then the mou
 
 test("a run has its own user, process and session namespaces and dies with its parent", () => {
   const args = planSandbox(policy, run);
-  for (const flag of ["--unshare-user", "--unshare-pid", "--die-with-parent", "--new-session", "--cap-drop"]) {
+  for (const flag of [
+    "--unshare-user",
+    "--unshare-pid",
+    "--die-with-parent",
+    "--new-session",
+    "--cap-drop",
+  ]) {
     expect(args).toContain(flag);
   }
 });
@@ -50,9 +57,14 @@ test("a mask in the hidden /tmp is left out unless a writable root shows it", ()
   expect(mountsOf({ workspaceRoot: "/tmp/b", masked })).toBe("--bind /tmp/b /tmp/b --tmpfs /tmp/b/data");
 });
 
-test.each(["/home/box/data", "/home/box/data/executions"])("a writable root can't open the mask: %s", (root) => {
-  expect(() => mountsOf({ writableRoots: [root] })).toThrow(expect.objectContaining({ code: "exec/invalid" }));
-});
+test.each(["/home/box/data", "/home/box/data/executions"])(
+  "a writable root can't open the mask: %s",
+  (root) => {
+    expect(() => mountsOf({ writableRoots: [root] })).toThrow(
+      expect.objectContaining({ code: "exec/invalid" }),
+    );
+  },
+);
 
 test("a writable root above a mask leaves the mask in force", () => {
   expect(mountsOf({ workspaceRoot: "/w", writableRoots: ["/home"] })).toBe(

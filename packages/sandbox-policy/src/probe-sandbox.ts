@@ -25,7 +25,8 @@ const canaryScript = `test "$$" -lt 50 && test ! -e masked/secret && : > written
 
 export async function probeSandbox(options: ProbeOptions): Promise<SandboxProbe> {
   const program = findProgram("bwrap", options.searchPath);
-  if (program === undefined) return { works: false, missing: "the program bwrap (bubblewrap) is not installed" };
+  if (program === undefined)
+    return { works: false, missing: "the program bwrap (bubblewrap) is not installed" };
   const scratch = await mkdtemp(join(options.scratchRoot, "sandbox-probe-"));
   try {
     return await runCanary(program, scratch);
@@ -41,7 +42,13 @@ async function runCanary(program: string, scratch: string): Promise<SandboxProbe
   await mkdir(temporary);
   await writeFile(join(masked, "secret"), "x");
   const args = planSandbox(
-    { workspaceRoot: workspace, temporaryRoot: temporary, writableRoots: [], readOnlyRoots: [], masked: [{ path: masked, kind: "folder" }] },
+    {
+      workspaceRoot: workspace,
+      temporaryRoot: temporary,
+      writableRoots: [],
+      readOnlyRoots: [],
+      masked: [{ path: masked, kind: "folder" }],
+    },
     { cwd: workspace, argv: ["/bin/sh", "-c", canaryScript], infoFd: null },
   );
   return await new Promise((resolve) => {
@@ -54,9 +61,14 @@ async function runCanary(program: string, scratch: string): Promise<SandboxProbe
 
 /** Puts bubblewrap's own complaint into words that say what to change. */
 export function nameMissing(complaint: string): string {
-  const line = complaint.split("\n").find((candidate) => candidate.startsWith("bwrap:"))?.slice("bwrap:".length).trim();
+  const line = complaint
+    .split("\n")
+    .find((candidate) => candidate.startsWith("bwrap:"))
+    ?.slice("bwrap:".length)
+    .trim();
   if (line === undefined) return "bubblewrap started, but its canary did not see itself alone";
-  if (/namespace|uid map|user_ns|clone|unshare/iu.test(line)) return `user namespaces are not allowed here (${line})`;
+  if (/namespace|uid map|user_ns|clone|unshare/iu.test(line))
+    return `user namespaces are not allowed here (${line})`;
   if (/proc/iu.test(line)) return `a fresh /proc can't be mounted here (${line})`;
   return `bubblewrap can't set up its mounts here (${line})`;
 }

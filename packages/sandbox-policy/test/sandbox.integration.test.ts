@@ -22,8 +22,13 @@ async function enclosed(script: string): Promise<string> {
     {
       workspaceRoot: join(folder, "workspace"),
       temporaryRoot: join(folder, "tmp"),
-      writableRoots: [], readOnlyRoots: [],
-      masked: resolveMasked([join(folder, "workspace/data"), join(folder, "workspace/key"), join(folder, "nowhere")]),
+      writableRoots: [],
+      readOnlyRoots: [],
+      masked: resolveMasked([
+        join(folder, "workspace/data"),
+        join(folder, "workspace/key"),
+        join(folder, "nowhere"),
+      ]),
     },
     { cwd: join(folder, "workspace"), argv: ["/bin/sh", "-c", script], infoFd: null },
   );
@@ -42,7 +47,9 @@ test("the probe finds a sandbox that works, and names what is missing where ther
 });
 
 test("a masked folder is empty, a masked file too, and nothing else of the machine can be written", async () => {
-  const seen = await enclosed("ls -A data; cat key; (: > /etc/planted) 2>/dev/null || echo read-only; : > made");
+  const seen = await enclosed(
+    "ls -A data; cat key; (: > /etc/planted) 2>/dev/null || echo read-only; : > made",
+  );
   expect(seen).toBe("read-only\n");
   expect(readFileSync(join(folder, "workspace/made"), "utf8")).toBe("");
 });

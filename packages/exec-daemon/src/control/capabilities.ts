@@ -16,14 +16,26 @@ export function describeCapabilities(
 ): MessageInitShape<typeof CapabilitiesResponseSchema> {
   const enclosed = policy.decision.kind === "enclose";
   const whyBare = policy.probe.works ? "SAND_SANDBOX is off" : policy.probe.missing;
-  const byEnclosure = ["pid-namespace", "user-namespace", "read-only-root", "masked-secrets", "dropped-capabilities"];
+  const byEnclosure = [
+    "pid-namespace",
+    "user-namespace",
+    "read-only-root",
+    "masked-secrets",
+    "dropped-capabilities",
+  ];
   return {
     sandboxMode: mode,
     capabilities: [
       ...byEnclosure.map((name) => capability(name, enclosed, whyBare)),
       capability("ledger", ledger, "SAND_EXEC_LEDGER is off"),
-      capability("cgroup", false, existsSync("/sys/fs/cgroup/cgroup.controllers") ? notBuilt : "no cgroup v2 is mounted"),
-      ...["network-policy", "seccomp", "landlock", "terminals", "displays"].map((name) => capability(name, false, notBuilt)),
+      capability(
+        "cgroup",
+        false,
+        existsSync("/sys/fs/cgroup/cgroup.controllers") ? notBuilt : "no cgroup v2 is mounted",
+      ),
+      ...["network-policy", "seccomp", "landlock", "terminals", "displays"].map((name) =>
+        capability(name, false, notBuilt),
+      ),
     ],
   };
 }

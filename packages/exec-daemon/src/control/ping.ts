@@ -2,8 +2,8 @@
 import { readdirSync } from "node:fs";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import type { PingRequest, PingResponseSchema } from "@sand/protocol/exec";
 import type { ProcessIdentity } from "@sand/node-kit";
+import type { PingRequest, PingResponseSchema } from "@sand/protocol/exec";
 import type { Ledger } from "../ledger/ledger.ts";
 
 export interface PingDeps {

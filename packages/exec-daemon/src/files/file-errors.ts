@@ -20,5 +20,7 @@ export function toFileError(error: unknown): BoxError {
   if (error instanceof BoxError) return error;
   const errno = error instanceof Error && "code" in error ? String(error.code) : "";
   const code = codeByErrno[errno] ?? "file/io";
-  return new BoxError(code, errno === "" ? "the file operation failed" : `the file system says ${errno}`, { cause: error });
+  return new BoxError(code, errno === "" ? "the file operation failed" : `the file system says ${errno}`, {
+    cause: error,
+  });
 }

@@ -11,11 +11,25 @@ export async function globFiles(
   request: FilesGlobRequest,
 ): Promise<MessageInitShape<typeof FilesGlobResponseSchema>> {
   if (request.pattern === "") throw new BoxError("exec/invalid", "the pattern is empty");
-  const filesMax = Math.min(request.filesMax === 0 ? limits.searchFilesMax : request.filesMax, limits.searchFilesMax);
+  const filesMax = Math.min(
+    request.filesMax === 0 ? limits.searchFilesMax : request.filesMax,
+    limits.searchFilesMax,
+  );
   const found: string[] = [];
   const end = await search({
     path: request.path,
-    args: ["--no-config", "--hidden", "--null", "--sortr", "modified", "--glob", request.pattern, "--glob", "!.git", "--files"],
+    args: [
+      "--no-config",
+      "--hidden",
+      "--null",
+      "--sortr",
+      "modified",
+      "--glob",
+      request.pattern,
+      "--glob",
+      "!.git",
+      "--files",
+    ],
     separator: 0,
     onRecord(record) {
       if (found.length === filesMax) return false;
@@ -23,5 +37,9 @@ export async function globFiles(
       return true;
     },
   });
-  return { paths: found.map((path) => join(end.shownRoot, path)), truncated: end.truncated, timedOut: end.timedOut };
+  return {
+    paths: found.map((path) => join(end.shownRoot, path)),
+    truncated: end.truncated,
+    timedOut: end.timedOut,
+  };
 }

@@ -19,7 +19,10 @@ export async function grepFiles(
 ): Promise<MessageInitShape<typeof FilesGrepResponseSchema>> {
   if (request.pattern === "") throw new BoxError("exec/invalid", "the pattern is empty");
   if (request.globs.length > globsMax) throw new BoxError("exec/invalid", "too many globs");
-  const matchesMax = Math.min(request.matchesMax === 0 ? limits.searchMatchesMax : request.matchesMax, limits.searchMatchesMax);
+  const matchesMax = Math.min(
+    request.matchesMax === 0 ? limits.searchMatchesMax : request.matchesMax,
+    limits.searchMatchesMax,
+  );
   const found: GrepLine[] = [];
   let matches = 0;
   const end = await search({
@@ -57,14 +60,22 @@ interface RipgrepText {
 
 interface RipgrepRecord {
   readonly type: string;
-  readonly data: { readonly path?: RipgrepText; readonly lines?: RipgrepText; readonly line_number?: number | null };
+  readonly data: {
+    readonly path?: RipgrepText;
+    readonly lines?: RipgrepText;
+    readonly line_number?: number | null;
+  };
 }
 
-function parseRecord(record: Buffer): (GrepLine & { readonly path: string; readonly isMatch: boolean }) | undefined {
+function parseRecord(
+  record: Buffer,
+): (GrepLine & { readonly path: string; readonly isMatch: boolean }) | undefined {
   // The program writes one JSON object on each line; its documented shape is the type above.
   const { type, data } = JSON.parse(record.toString("utf8")) as RipgrepRecord;
   if (type !== "match" && type !== "context") return undefined;
-  const text = textOf(data.lines).replace(/\r?\n$/u, "").slice(0, limits.searchLineMaxChars);
+  const text = textOf(data.lines)
+    .replace(/\r?\n$/u, "")
+    .slice(0, limits.searchLineMaxChars);
   return { path: textOf(data.path), line: data.line_number ?? 0, text, isMatch: type === "match" };
 }
 

@@ -22,7 +22,10 @@ export async function listFolder(
   fence: PathFence,
   request: FilesListRequest,
 ): Promise<MessageInitShape<typeof FilesListResponseSchema>> {
-  const entriesMax = Math.min(request.entriesMax === 0 ? limits.listEntriesMax : request.entriesMax, limits.listEntriesMax);
+  const entriesMax = Math.min(
+    request.entriesMax === 0 ? limits.listEntriesMax : request.entriesMax,
+    limits.listEntriesMax,
+  );
   const depth = Math.min(Math.max(1, request.depth), limits.listDepthMax);
   const entries: FileInfo[] = [];
   try {
@@ -68,7 +71,8 @@ async function collect(walk: Walk): Promise<boolean> {
 
 /** A folder below that is closed to us, or was removed meanwhile, has nothing to show. */
 function treatAsEmpty(error: unknown): boolean {
-  if (error instanceof BoxError && (error.code === "file/denied" || error.code === "file/not-found")) return true;
+  if (error instanceof BoxError && (error.code === "file/denied" || error.code === "file/not-found"))
+    return true;
   throw error;
 }
 

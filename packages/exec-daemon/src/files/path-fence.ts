@@ -37,7 +37,9 @@ export function createPathFence(policy: BoxPolicy): PathFence {
 
   function isClosed(path: string): boolean {
     if (alwaysClosed.some((root) => isBeneath(path, root))) return true;
-    const closest = [...closed, ...openRoots].filter((root) => isBeneath(path, root)).sort((a, b) => b.length - a.length)[0];
+    const closest = [...closed, ...openRoots]
+      .filter((root) => isBeneath(path, root))
+      .sort((a, b) => b.length - a.length)[0];
     if (closest !== undefined) return closed.includes(closest);
     // The machine's own /tmp isn't the one that commands have.
     return isEnclosed && isBeneath(path, "/tmp");
@@ -46,7 +48,8 @@ export function createPathFence(policy: BoxPolicy): PathFence {
   function check(realPath: string, access: Access): void {
     const isWritable = !isEnclosed || openRoots.some((root) => isBeneath(realPath, root));
     if (isClosed(realPath)) throw new BoxError("file/denied", "this path is closed to agents");
-    if (access === "write" && !isWritable) throw new BoxError("file/denied", "only the workspace and /tmp can be written");
+    if (access === "write" && !isWritable)
+      throw new BoxError("file/denied", "only the workspace and /tmp can be written");
   }
 
   return {
@@ -55,11 +58,14 @@ export function createPathFence(policy: BoxPolicy): PathFence {
     locate(path) {
       if (path.includes("\0")) throw new BoxError("exec/invalid", "a path holds no NUL");
       const absolute = resolve(policy.workspaceRoot, path);
-      const isHidden = isEnclosed && isBeneath(absolute, "/tmp") && !openRoots.some((root) => isBeneath(absolute, root));
+      const isHidden =
+        isEnclosed && isBeneath(absolute, "/tmp") && !openRoots.some((root) => isBeneath(absolute, root));
       return isHidden ? resolve(policy.temporaryRoot, `.${absolute.slice("/tmp".length)}`) : absolute;
     },
     show(path) {
-      return isEnclosed && isBeneath(path, policy.temporaryRoot) ? `/tmp${path.slice(policy.temporaryRoot.length)}` : path;
+      return isEnclosed && isBeneath(path, policy.temporaryRoot)
+        ? `/tmp${path.slice(policy.temporaryRoot.length)}`
+        : path;
     },
     async open(path, flags, access) {
       const handle = await openQuietly(path, flags);

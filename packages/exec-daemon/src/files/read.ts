@@ -21,7 +21,10 @@ export async function readFileRange(
     if (facts.isDirectory()) throw new BoxError("file/not-a-file", "this is a folder");
     if (!facts.isFile()) throw new BoxError("file/not-a-file", "this is not a regular file");
     const offset = Number(request.offset);
-    const lengthMax = Math.min(request.lengthMax === 0 ? limits.fileReadMaxBytes : request.lengthMax, limits.fileReadMaxBytes);
+    const lengthMax = Math.min(
+      request.lengthMax === 0 ? limits.fileReadMaxBytes : request.lengthMax,
+      limits.fileReadMaxBytes,
+    );
     return {
       path: fence.show(path),
       data: await readAt(handle, offset, Math.min(lengthMax, Math.max(0, facts.size - offset))),

@@ -5,8 +5,8 @@
 import { spawn } from "node:child_process";
 import { constants } from "node:fs";
 import { dirname, relative } from "node:path";
-import { BoxError } from "@sand/protocol";
 import { createSemaphore } from "@sand/node-kit";
+import { BoxError } from "@sand/protocol";
 import { isBeneath, planSandbox } from "@sand/sandbox-policy";
 import { rgPath } from "@vscode/ripgrep";
 import type { BoxPolicy } from "../box-policy.ts";
@@ -37,7 +37,8 @@ const complaintMaxChars = 2000;
 export function createSearch(policy: BoxPolicy, fence: PathFence): Search {
   const slots = createSemaphore(limits.searchesMax);
   return async (run) => {
-    if (run.args.some((arg) => arg.includes("\0"))) throw new BoxError("exec/invalid", "a pattern holds no NUL");
+    if (run.args.some((arg) => arg.includes("\0")))
+      throw new BoxError("exec/invalid", "a pattern holds no NUL");
     const release = await slots.acquire();
     try {
       const handle = await fence.open(fence.locate(run.path), constants.O_RDONLY, "read");
@@ -59,7 +60,12 @@ interface Place {
   readonly target: string;
 }
 
-function commandFor(policy: BoxPolicy, fence: PathFence, run: SearchRun, place: Place): { argv: string[]; cwd: string; env: Record<string, string> } {
+function commandFor(
+  policy: BoxPolicy,
+  fence: PathFence,
+  run: SearchRun,
+  place: Place,
+): { argv: string[]; cwd: string; env: Record<string, string> } {
   const env = { PATH: policy.commandEnv.PATH ?? "", LANG: "C.UTF-8" };
   const leftOut = fence.closed
     .filter((path) => isBeneath(path, place.cwd) && path !== place.cwd)
@@ -81,11 +87,18 @@ function commandFor(policy: BoxPolicy, fence: PathFence, run: SearchRun, place: 
   return { argv: [decision.program, ...args], cwd: policy.workspaceRoot, env };
 }
 
-async function runProgram(command: { argv: string[]; cwd: string; env: Record<string, string> }, run: SearchRun): Promise<{ truncated: boolean; timedOut: boolean }> {
+async function runProgram(
+  command: { argv: string[]; cwd: string; env: Record<string, string> },
+  run: SearchRun,
+): Promise<{ truncated: boolean; timedOut: boolean }> {
   const [program = "", ...args] = command.argv;
   const deadline = AbortSignal.timeout(limits.searchMaxMs);
   const { promise: exit, resolve, reject } = Promise.withResolvers<number | null>();
-  const child = spawn(program, args, { cwd: command.cwd, env: command.env, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(program, args, {
+    cwd: command.cwd,
+    env: command.env,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   const stop = (): void => {
     child.kill("SIGKILL");
     // Something that it left behind may hold these open.
@@ -93,7 +106,9 @@ async function runProgram(command: { argv: string[]; cwd: string; env: Record<st
     child.stderr.destroy();
   };
   deadline.addEventListener("abort", stop, { once: true });
-  child.once("error", (cause) => reject(new BoxError("exec/unsupported", "the search program can't be started", { cause })));
+  child.once("error", (cause) =>
+    reject(new BoxError("exec/unsupported", "the search program can't be started", { cause })),
+  );
   child.once("exit", (code) => resolve(code));
   let complaint = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
@@ -113,7 +128,8 @@ async function runProgram(command: { argv: string[]; cwd: string; env: Record<st
   const [code, isWhole] = await Promise.all([exit, reading]);
   deadline.removeEventListener("abort", stop);
   // 2 is a failure, but also said when a single file among many couldn't be read; what was found then stands.
-  if (code === 2 && /regex|glob|pattern/iu.test(complaint)) throw new BoxError("exec/invalid", firstLines(complaint));
+  if (code === 2 && /regex|glob|pattern/iu.test(complaint))
+    throw new BoxError("exec/invalid", firstLines(complaint));
   return { truncated: !isWhole, timedOut: deadline.aborted };
 }
 

@@ -39,9 +39,13 @@ export function openWriteJournal(dataRoot: string): WriteJournal {
     const names = readdirSync(root).filter((name) => name.endsWith(".json"));
     if (names.length <= limits.writeJournalMax) return;
     const byAge = names
-      .map((name) => ({ path: join(root, name), atMs: statSync(join(root, name), { throwIfNoEntry: false })?.mtimeMs ?? 0 }))
+      .map((name) => ({
+        path: join(root, name),
+        atMs: statSync(join(root, name), { throwIfNoEntry: false })?.mtimeMs ?? 0,
+      }))
       .sort((a, b) => a.atMs - b.atMs);
-    for (const { path } of byAge.slice(0, names.length - limits.writeJournalMax)) await rm(path, { force: true });
+    for (const { path } of byAge.slice(0, names.length - limits.writeJournalMax))
+      await rm(path, { force: true });
   }
 
   return {

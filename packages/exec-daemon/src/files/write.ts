@@ -9,9 +9,9 @@ import { constants, lstatSync, readlinkSync, type Stats } from "node:fs";
 import { type FileHandle, lchown, mkdir, stat } from "node:fs/promises";
 import { basename, dirname, resolve } from "node:path";
 import type { MessageInitShape } from "@bufbuild/protobuf";
+import { createKeyedMutex, failpoint, writeFileAtomic } from "@sand/node-kit";
 import { BoxError } from "@sand/protocol";
 import type { FilesWriteRequest, FilesWriteResponseSchema } from "@sand/protocol/exec";
-import { createKeyedMutex, failpoint, writeFileAtomic } from "@sand/node-kit";
 import { limits } from "../limits.ts";
 import { toFileError } from "./file-errors.ts";
 import { type PathFence, pathWithin, realPathOf } from "./path-fence.ts";
@@ -32,7 +32,8 @@ const newFileMode = 0o644;
 export function createFileWrite(deps: WriteDeps): (request: FilesWriteRequest) => Promise<WriteAnswer> {
   const oneByOne = createKeyedMutex();
   return async (request) => {
-    if (request.data.length > limits.fileWriteMaxBytes) throw new BoxError("file/too-large", "the content is too large");
+    if (request.data.length > limits.fileWriteMaxBytes)
+      throw new BoxError("file/too-large", "the content is too large");
     if (request.operationId === "" || request.operationId.length > limits.idMaxChars) {
       throw new BoxError("exec/invalid", "operation_id is empty or too long");
     }
@@ -54,9 +55,16 @@ async function writeOnce(deps: WriteDeps, request: FilesWriteRequest, path: stri
     const after = createHash("sha256").update(request.data).digest("hex");
     const known = deps.journal?.find(request.operationId);
     if (known !== undefined) refuseOther(known, path, after);
-    if (known?.done === true || (known !== undefined && current.sha256 === after)) return answer(request, known, true);
+    if (known?.done === true || (known !== undefined && current.sha256 === after))
+      return answer(request, known, true);
     checkState(request, current.sha256, known);
-    const intent: WriteIntent = { path, before: current.sha256, after, created: current.sha256 === null, done: false };
+    const intent: WriteIntent = {
+      path,
+      before: current.sha256,
+      after,
+      created: current.sha256 === null,
+      done: false,
+    };
     await deps.journal?.put(request.operationId, intent);
     failpoint("file.intended");
     await replace({ request, folder, target, current: current.facts });
@@ -73,10 +81,17 @@ function refuseOther(known: WriteIntent, path: string, after: string): void {
   throw new BoxError("exec/key-conflict", "this operation_id was used for another write");
 }
 
-function checkState(request: FilesWriteRequest, current: string | null, known: WriteIntent | undefined): void {
+function checkState(
+  request: FilesWriteRequest,
+  current: string | null,
+  known: WriteIntent | undefined,
+): void {
   if (known !== undefined) {
     if (current === known.before) return;
-    throw new BoxError("file/precondition", "the file was changed by somebody else since this write was begun");
+    throw new BoxError(
+      "file/precondition",
+      "the file was changed by somebody else since this write was begun",
+    );
   }
   if (request.precondition === "" || request.precondition === (current ?? "absent")) return;
   const found = current === null ? "there is no such file" : "the file has other content";
@@ -113,7 +128,8 @@ async function readCurrent(fence: PathFence, target: string): Promise<CurrentFil
   try {
     handle = await fence.open(target, constants.O_RDONLY | constants.O_NOFOLLOW, "write");
   } catch (error) {
-    if (error instanceof BoxError && error.code === "file/not-found") return { sha256: null, facts: undefined };
+    if (error instanceof BoxError && error.code === "file/not-found")
+      return { sha256: null, facts: undefined };
     throw error;
   }
   try {

@@ -4,8 +4,8 @@
  */
 import { linkSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { invariant } from "@sand/protocol";
 import { readProcessIdentity, syncFolder } from "@sand/node-kit";
+import { invariant } from "@sand/protocol";
 import { executionFiles } from "../ledger/execution-folder.ts";
 import type { ClaimRecord } from "../ledger/records.ts";
 

@@ -6,14 +6,22 @@
  * 2. The exit is known at once; `closed` follows when both streams are at their end or the drain limit is hit.
  * 3. A stream that something else still holds after that is emptied and thrown away, so that its writer lives on.
  */
-import { once } from "node:events";
+
 import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
 import type { Socket } from "node:net";
 import { join } from "node:path";
-import { type Clock, invariant } from "@sand/protocol";
 import { failpoint, writeFileAtomicSync } from "@sand/node-kit";
+import { type Clock, invariant } from "@sand/protocol";
 import { executionFiles, startedSeq } from "../ledger/execution-folder.ts";
-import { type ClosedRecord, type ExitFacts, type ExitRecord, type LaunchPlan, readStart, type StartedRecord } from "../ledger/records.ts";
+import {
+  type ClosedRecord,
+  type ExitFacts,
+  type ExitRecord,
+  type LaunchPlan,
+  readStart,
+  type StartedRecord,
+} from "../ledger/records.ts";
 import { limits } from "../limits.ts";
 import type { SpoolStream } from "../spool/frame.ts";
 import { createSpoolWriter, type SpoolWriter } from "../spool/spool-writer.ts";
@@ -65,7 +73,7 @@ interface Running {
 }
 
 async function follow(running: Running): Promise<KeepOutcome> {
-  const { folder, deps, spool, pipes, launch } = running;
+  const { folder, deps, spool, pipes } = running;
   const over = new AbortController();
   const output = recordOutput(pipes, spool);
   const input = pipes.stdin === undefined ? Promise.resolve() : pumpStdin(folder, pipes.stdin, over.signal);
@@ -76,7 +84,10 @@ async function follow(running: Running): Promise<KeepOutcome> {
   writeRecord(folder, executionFiles.exit, exitRecord);
   failpoint("keeper.exited");
   await input;
-  const isLeftOpen = await Promise.race([output.ended.then(() => false), deps.clock.sleep(limits.drainMaxMs).then(() => true)]);
+  const isLeftOpen = await Promise.race([
+    output.ended.then(() => false),
+    deps.clock.sleep(limits.drainMaxMs).then(() => true),
+  ]);
   output.stop();
   recordClosed(folder, spool, isLeftOpen);
   if (!isLeftOpen) return { kind: "closed" };
@@ -87,7 +98,12 @@ async function follow(running: Running): Promise<KeepOutcome> {
 async function awaitExit(running: Running, over: AbortSignal): Promise<ExitFacts> {
   const { child, deps, launch, started } = running;
   const oomBefore = readOomKills();
-  const ender = createGroupEnder({ clock: deps.clock, pgid: started.pgid, graceMs: limits.killGraceMs, signal: over });
+  const ender = createGroupEnder({
+    clock: deps.clock,
+    pgid: started.pgid,
+    graceMs: limits.killGraceMs,
+    signal: over,
+  });
   const kill = (): void => {
     ender.end().catch(() => child.kill("SIGKILL"));
   };
@@ -104,7 +120,14 @@ async function awaitExit(running: Running, over: AbortSignal): Promise<ExitFacts
   // The leader is gone, but a limit is meant for all that it started in its group.
   if (timedOut) await ender.end();
   const oomKilled = readOomKills() > oomBefore;
-  return computeExitFacts({ code, signal, sandboxed: launch.sandboxed, timedOut, oomKilled, endedAtMs: deps.clock.nowMs() });
+  return computeExitFacts({
+    code,
+    signal,
+    sandboxed: launch.sandboxed,
+    timedOut,
+    oomKilled,
+    endedAtMs: deps.clock.nowMs(),
+  });
 }
 
 async function exitOf(child: ChildProcess): Promise<readonly [number | null, NodeJS.Signals | null]> {
@@ -117,7 +140,10 @@ function startTimer(ms: number, onEnd: () => void): { stop(): void } {
   const pieceMaxMs = 2 ** 31 - 1;
   let timer: NodeJS.Timeout | undefined;
   const arm = (leftMs: number): void => {
-    timer = setTimeout(() => (leftMs > pieceMaxMs ? arm(leftMs - pieceMaxMs) : onEnd()), Math.min(leftMs, pieceMaxMs));
+    timer = setTimeout(
+      () => (leftMs > pieceMaxMs ? arm(leftMs - pieceMaxMs) : onEnd()),
+      Math.min(leftMs, pieceMaxMs),
+    );
   };
   if (ms > 0) arm(ms);
   return { stop: () => clearTimeout(timer) };
@@ -132,16 +158,21 @@ interface RecordedOutput {
 
 function recordOutput(pipes: CommandPipes, spool: SpoolWriter): RecordedOutput {
   let isRecording = true;
-  const keep = (stream: SpoolStream) => (bytes: Buffer): void => {
-    if (!isRecording) return;
-    try {
-      spool.append(stream, bytes);
-    } catch {
-      // The disk is full or broken. The command goes on, and readers are told what is missing.
-      spool.lose(stream, bytes.length);
-    }
-  };
-  const ended = Promise.all([readToEnd(pipes.stdout, keep("stdout")), readToEnd(pipes.stderr, keep("stderr"))]);
+  const keep =
+    (stream: SpoolStream) =>
+    (bytes: Buffer): void => {
+      if (!isRecording) return;
+      try {
+        spool.append(stream, bytes);
+      } catch {
+        // The disk is full or broken. The command goes on, and readers are told what is missing.
+        spool.lose(stream, bytes.length);
+      }
+    };
+  const ended = Promise.all([
+    readToEnd(pipes.stdout, keep("stdout")),
+    readToEnd(pipes.stderr, keep("stderr")),
+  ]);
   return {
     ended: ended.then(() => undefined),
     stop() {
@@ -159,7 +190,12 @@ function readToEnd(stream: Socket, onBytes: (bytes: Buffer) => void): Promise<vo
   });
 }
 
-function recordFailure(folder: string, spool: SpoolWriter, failed: { code: number; message: string }, nowMs: number): void {
+function recordFailure(
+  folder: string,
+  spool: SpoolWriter,
+  failed: { code: number; message: string },
+  nowMs: number,
+): void {
   const exit: ExitFacts = {
     ...{ code: failed.code, signal: null, timedOut: false, oomKilled: false },
     ...{ reason: "spawn-failed", message: failed.message, endedAtMs: nowMs },

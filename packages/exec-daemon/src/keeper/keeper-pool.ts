@@ -51,7 +51,10 @@ export function createKeeperPool(deps: KeeperPoolDeps): KeeperPool {
 
   /** A keeper that can take an execution: whoever has waited longest gets it, a new one or one that is used again. */
   function offer(keeper: Keeper): void {
-    if (keeper.gone) return fill();
+    if (keeper.gone) {
+      fill();
+      return;
+    }
     const waiter = waiters.shift();
     if (waiter !== undefined) waiter.resolve(keeper);
     else if (closed || idle.length >= limits.sparesMax) letGo(keeper);
@@ -119,7 +122,13 @@ function spawnKeeper(deps: KeeperPoolDeps): Keeper {
   });
   // It outlives us; we don't wait for it.
   child.unref();
-  const keeper: Keeper = { child, ready: Promise.resolve(false), onReport: undefined, onReady: undefined, gone: false };
+  const keeper: Keeper = {
+    child,
+    ready: Promise.resolve(false),
+    onReport: undefined,
+    onReady: undefined,
+    gone: false,
+  };
   const ready = new Promise<boolean>((resolve) => {
     const timer = setTimeout(resolve, limits.keeperReadyMaxMs, false);
     keeper.onReady = (ok) => {

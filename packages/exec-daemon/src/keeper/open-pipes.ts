@@ -25,7 +25,10 @@ const { O_RDONLY, O_RDWR, O_WRONLY, O_NONBLOCK } = constants;
 export function openPipes(folder: string, withStdin: boolean): CommandPipes {
   const names = ["pipe-0", "pipe-1", "pipe-2"].map((name) => join(folder, name));
   const [inPath = "", outPath = "", errPath = ""] = names;
-  execFileSync("mkfifo", ["-m", "600", ...names], { env: { PATH: "/usr/local/bin:/usr/bin:/bin" }, stdio: "ignore" });
+  execFileSync("mkfifo", ["-m", "600", ...names], {
+    env: { PATH: "/usr/local/bin:/usr/bin:/bin" },
+    stdio: "ignore",
+  });
   try {
     const stdin = withStdin ? openInput(inPath) : undefined;
     const stdout = openOutput(outPath);
@@ -33,7 +36,8 @@ export function openPipes(folder: string, withStdin: boolean): CommandPipes {
     const childEnds = [stdin?.child, stdout.child, stderr.child].filter((fd) => fd !== undefined);
     return {
       child: { stdin: stdin?.child, stdout: stdout.child, stderr: stderr.child },
-      stdin: stdin === undefined ? undefined : new Socket({ fd: stdin.ours, readable: false, writable: true }),
+      stdin:
+        stdin === undefined ? undefined : new Socket({ fd: stdin.ours, readable: false, writable: true }),
       stdout: new Socket({ fd: stdout.ours, readable: true, writable: false }),
       stderr: new Socket({ fd: stderr.ours, readable: true, writable: false }),
       releaseChildEnds() {

@@ -19,7 +19,12 @@ export async function spawnCommand(launch: LaunchPlan, pipes: CommandPipes): Pro
     cwd: launch.cwd,
     env: { ...launch.env },
     detached: true,
-    stdio: [pipes.child.stdin ?? "ignore", pipes.child.stdout, pipes.child.stderr, launch.sandboxed ? "pipe" : "ignore"],
+    stdio: [
+      pipes.child.stdin ?? "ignore",
+      pipes.child.stdout,
+      pipes.child.stderr,
+      launch.sandboxed ? "pipe" : "ignore",
+    ],
   });
   const failure = await new Promise<NodeJS.ErrnoException | undefined>((resolve) => {
     child.once("spawn", () => resolve(undefined));
@@ -27,7 +32,11 @@ export async function spawnCommand(launch: LaunchPlan, pipes: CommandPipes): Pro
   });
   pipes.releaseChildEnds();
   if (failure !== undefined || child.pid === undefined) {
-    return { kind: "failed", code: failure?.code === "EACCES" ? 126 : 127, message: failure?.message ?? "no process came up" };
+    return {
+      kind: "failed",
+      code: failure?.code === "EACCES" ? 126 : 127,
+      message: failure?.message ?? "no process came up",
+    };
   }
   const pid = launch.sandboxed ? ((await readInnerPid(child)) ?? child.pid) : child.pid;
   return { kind: "running", child, started: describe(pid) };
@@ -36,7 +45,12 @@ export async function spawnCommand(launch: LaunchPlan, pipes: CommandPipes): Pro
 /** A command may be gone before it is looked at; its record then has no start time, which matches no process. */
 function describe(pid: number): StartedRecord {
   const identity = readProcessIdentity(pid);
-  return { pid, pgid: pid, startTime: identity?.startTime ?? "", bootId: identity?.bootId ?? readBootId() ?? "" };
+  return {
+    pid,
+    pgid: pid,
+    startTime: identity?.startTime ?? "",
+    bootId: identity?.bootId ?? readBootId() ?? "",
+  };
 }
 
 /** The first process of the namespace: it leads the session and group of all that runs inside. */

@@ -10,8 +10,8 @@ import { randomBytes } from "node:crypto";
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { Clock } from "@sand/protocol";
 import { isSameProcess, type Logger, syncFolder, writeFileAtomic } from "@sand/node-kit";
+import type { Clock } from "@sand/protocol";
 import { limits } from "../limits.ts";
 import { executionFiles, executionsFolder, folderName } from "./execution-folder.ts";
 import { planRetention } from "./plan-retention.ts";
@@ -66,13 +66,19 @@ export function openLedger(deps: LedgerDeps): Ledger {
     try {
       const start = readStart(folder);
       // A folder without an intent is one that we died while making: nothing was promised.
-      if (start === undefined) return rmSync(folder, { recursive: true, force: true });
+      if (start === undefined) {
+        rmSync(folder, { recursive: true, force: true });
+        return;
+      }
       const execution = trackExecution(start, folder);
       executions.set(start.executionId, execution);
       adopt(execution);
     } catch (error) {
       // One damaged folder must not keep the others from being found. It stays on disk for a person to look at.
-      deps.log.error({ event: "execution.damaged", folder: name, err: error }, "an execution's folder can't be read");
+      deps.log.error(
+        { event: "execution.damaged", folder: name, err: error },
+        "an execution's folder can't be read",
+      );
     }
   }
 
@@ -99,7 +105,8 @@ export function openLedger(deps: LedgerDeps): Ledger {
     renew: (execution, start) => write(execution.folder, start),
     async remove(execution) {
       execution.stopFollowing();
-      if (executions.get(execution.start.executionId) === execution) executions.delete(execution.start.executionId);
+      if (executions.get(execution.start.executionId) === execution)
+        executions.delete(execution.start.executionId);
       await rm(execution.folder, { recursive: true, force: true });
       execution.changes.bump();
     },
@@ -113,7 +120,9 @@ export function openLedger(deps: LedgerDeps): Ledger {
     },
     async prune() {
       const finished = [...executions.values()].flatMap((execution) =>
-        execution.closed === undefined ? [] : [{ executionId: execution.start.executionId, endedAtMs: endedAtMs(execution) }],
+        execution.closed === undefined
+          ? []
+          : [{ executionId: execution.start.executionId, endedAtMs: endedAtMs(execution) }],
       );
       for (const executionId of planRetention(finished, limits, deps.clock.nowMs())) {
         const execution = executions.get(executionId);

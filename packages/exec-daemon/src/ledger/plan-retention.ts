@@ -16,6 +16,9 @@ export function planRetention(
 ): readonly string[] {
   const newestFirst = [...finished].sort((a, b) => b.endedAtMs - a.endedAtMs);
   return newestFirst
-    .filter((execution, index) => index >= bounds.finishedMax || nowMs - execution.endedAtMs > bounds.finishedMaxAgeMs)
+    .filter(
+      (execution, index) =>
+        index >= bounds.finishedMax || nowMs - execution.endedAtMs > bounds.finishedMaxAgeMs,
+    )
     .map((execution) => execution.executionId);
 }

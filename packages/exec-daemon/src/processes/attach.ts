@@ -1,14 +1,21 @@
 /** Attach: every event after a cursor, then live ones until `closed`; a keepalive whenever it was silent for a while. */
 import { create } from "@bufbuild/protobuf";
 import { BoxError } from "@sand/protocol";
-import { type AttachRequest, type AttachResponse, AttachResponseSchema, EventSchema } from "@sand/protocol/exec";
+import {
+  type AttachRequest,
+  type AttachResponse,
+  AttachResponseSchema,
+  EventSchema,
+} from "@sand/protocol/exec";
 import type { Ledger } from "../ledger/ledger.ts";
 import { limits } from "../limits.ts";
 import { createEventReader } from "./execution-events.ts";
 import { findExecution } from "./find-execution.ts";
 import { toCursor } from "./to-cursor.ts";
 
-export function createAttach(ledger: Ledger): (request: AttachRequest, signal: AbortSignal) => AsyncGenerator<AttachResponse> {
+export function createAttach(
+  ledger: Ledger,
+): (request: AttachRequest, signal: AbortSignal) => AsyncGenerator<AttachResponse> {
   let attached = 0;
 
   return async function* attach(request, signal) {

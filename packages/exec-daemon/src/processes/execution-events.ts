@@ -12,7 +12,7 @@ import type { ClosedRecord, ExitRecord } from "../ledger/records.ts";
 import type { TrackedExecution } from "../ledger/tracked-execution.ts";
 import type { SpoolStream } from "../spool/frame.ts";
 import { createSpoolReader, type SpoolFrame } from "../spool/spool-reader.ts";
-import { toExited } from "./to-execution.ts";
+import { toExited, toIdentity } from "./to-execution.ts";
 
 export interface EventCursor {
   readonly seq: number;
@@ -45,19 +45,28 @@ export function createEventReader(execution: TrackedExecution, after: EventCurso
 
   function pushGap(stream: SpoolStream, to: number, seq: number): void {
     if (to <= offsets[stream]) return;
-    const value = { stream: wireStream[stream], from: BigInt(offsets[stream]), to: BigInt(to), reason: "dropped from the spool" };
+    const value = {
+      stream: wireStream[stream],
+      from: BigInt(offsets[stream]),
+      to: BigInt(to),
+      reason: "dropped from the spool",
+    };
     push(seq, { case: "gap", value });
     offsets[stream] = to;
   }
 
   function pushFrame(frame: SpoolFrame): void {
-    if (frame.seq > nextSeq) for (const stream of streams) pushGap(stream, frame.segment[stream], frame.seq - 1);
+    if (frame.seq > nextSeq)
+      for (const stream of streams) pushGap(stream, frame.segment[stream], frame.seq - 1);
     pushGap(frame.stream, frame.offset, frame.seq - 1);
     nextSeq = frame.seq + 1;
     const known = offsets[frame.stream] - frame.offset;
     if (known >= frame.bytes.length) return;
     const offset = BigInt(frame.offset + known);
-    push(frame.seq, { case: "output", value: { stream: wireStream[frame.stream], offset, data: frame.bytes.subarray(known) } });
+    push(frame.seq, {
+      case: "output",
+      value: { stream: wireStream[frame.stream], offset, data: frame.bytes.subarray(known) },
+    });
     offsets[frame.stream] = frame.offset + frame.bytes.length;
   }
 
@@ -76,9 +85,7 @@ export function createEventReader(execution: TrackedExecution, after: EventCurso
   }
 
   function pushStarted(): void {
-    const { started } = execution;
-    const value = { pid: started?.pid ?? 0, pgid: started?.pgid ?? 0, startTime: started?.startTime ?? "" };
-    push(startedSeq, { case: "started", value });
+    push(startedSeq, { case: "started", value: toIdentity(execution) });
     hasStarted = true;
     nextSeq = Math.max(nextSeq, startedSeq + 1);
   }

@@ -9,12 +9,15 @@ import { limits } from "../limits.ts";
 export function validateStart(request: StartRequest): void {
   const problem = findProblem(request);
   if (problem !== undefined) throw new BoxError("exec/invalid", problem);
-  if (request.tty) throw new BoxError("exec/unsupported", "terminals are not built yet: start it without tty");
-  if (request.user !== "") throw new BoxError("exec/unsupported", "commands run as the daemon's default account here");
+  if (request.tty)
+    throw new BoxError("exec/unsupported", "terminals are not built yet: start it without tty");
+  if (request.user !== "")
+    throw new BoxError("exec/unsupported", "commands run as the daemon's default account here");
 }
 
 function findProblem(request: StartRequest): string | undefined {
-  if (request.processId === "" || request.processId.length > limits.idMaxChars) return "process_id is empty or too long";
+  if (request.processId === "" || request.processId.length > limits.idMaxChars)
+    return "process_id is empty or too long";
   if (request.processId.includes("\0")) return "process_id holds a NUL";
   return findCommandProblem(request) ?? findEnvProblem(request) ?? findRootProblem(request);
 }
@@ -25,7 +28,8 @@ function findCommandProblem(request: StartRequest): string | undefined {
   if (words.length > limits.argsMax) return "the command has too many arguments";
   if (words.some((word) => word.includes("\0"))) return "the command holds a NUL";
   // One argument may have 128 KiB, whatever the sum.
-  if (words.reduce((sum, word) => sum + Buffer.byteLength(word), 0) > limits.commandMaxBytes) return "the command is too long";
+  if (words.reduce((sum, word) => sum + Buffer.byteLength(word), 0) > limits.commandMaxBytes)
+    return "the command is too long";
   if (request.killMs > BigInt(Number.MAX_SAFE_INTEGER)) return "kill_ms is too large";
   return undefined;
 }
@@ -43,7 +47,8 @@ function wordsOf(request: StartRequest): readonly string[] {
 
 function findEnvProblem(request: StartRequest): string | undefined {
   const entries = Object.entries(request.env);
-  if (entries.some(([name]) => !/^[A-Za-z_][A-Za-z0-9_]*$/u.test(name))) return "env has a name that no shell can use";
+  if (entries.some(([name]) => !/^[A-Za-z_][A-Za-z0-9_]*$/u.test(name)))
+    return "env has a name that no shell can use";
   if (entries.some(([name]) => name === markerName)) return `env may not set ${markerName}`;
   if (entries.some(([, value]) => value.includes("\0"))) return "env holds a NUL";
   const bytes = entries.reduce((sum, [name, value]) => sum + name.length + Buffer.byteLength(value), 0);
@@ -53,7 +58,9 @@ function findEnvProblem(request: StartRequest): string | undefined {
 function findRootProblem(request: StartRequest): string | undefined {
   const roots = [...(request.sandbox?.writableRoots ?? []), ...(request.sandbox?.maskedPaths ?? [])];
   if (roots.length > limits.rootsMax) return "too many sandbox paths";
-  return roots.every((root) => root.startsWith("/") && !root.includes("\0")) ? undefined : "sandbox paths must be absolute";
+  return roots.every((root) => root.startsWith("/") && !root.includes("\0"))
+    ? undefined
+    : "sandbox paths must be absolute";
 }
 
 /** The order of the environment's entries is the sender's accident and doesn't count. */

@@ -19,9 +19,13 @@ const infoFd = 3;
 export function planLaunch(policy: BoxPolicy, request: StartRequest): LaunchPlan {
   const { decision } = policy;
   if (decision.kind === "refuse") {
-    throw new BoxError("exec/sandbox-unavailable", `a sandbox is required and can't be set up: ${decision.missing}`, {
-      hint: "install what is missing, or start the daemon with SAND_SANDBOX=auto",
-    });
+    throw new BoxError(
+      "exec/sandbox-unavailable",
+      `a sandbox is required and can't be set up: ${decision.missing}`,
+      {
+        hint: "install what is missing, or start the daemon with SAND_SANDBOX=auto",
+      },
+    );
   }
   const cwd = resolveCwd(policy, request.cwd);
   const inner = innerArgv(request);
@@ -72,7 +76,10 @@ interface Folder {
 
 function resolveCwd(policy: BoxPolicy, asked: string): Folder {
   const inside = resolve(policy.workspaceRoot, asked);
-  const isTemporary = policy.decision.kind === "enclose" && isBeneath(inside, "/tmp") && !isBeneath(inside, policy.workspaceRoot);
+  const isTemporary =
+    policy.decision.kind === "enclose" &&
+    isBeneath(inside, "/tmp") &&
+    !isBeneath(inside, policy.workspaceRoot);
   const outside = isTemporary ? resolve(policy.temporaryRoot, `.${inside.slice("/tmp".length)}`) : inside;
   if (!isFolder(outside)) throw new BoxError("exec/invalid", `the folder ${inside} does not exist`);
   return { outside, inside };

@@ -21,7 +21,9 @@ export function findDescendants(pid: number): readonly number[] {
 export function computeDescendants(pid: number, rows: readonly ProcessRow[]): readonly number[] {
   const found: number[] = [];
   for (let level = [pid]; level.length > 0; ) {
-    const next = rows.filter((row) => level.includes(row.parentPid) && !found.includes(row.pid)).map((row) => row.pid);
+    const next = rows
+      .filter((row) => level.includes(row.parentPid) && !found.includes(row.pid))
+      .map((row) => row.pid);
     found.push(...next);
     level = next;
   }

@@ -5,9 +5,9 @@
  * With `kill_after_ms`, whoever of those is still there after that time gets KILL.
  */
 import { constants } from "node:os";
+import { isSameProcess } from "@sand/node-kit";
 import { BoxError, type Clock } from "@sand/protocol";
 import { type SignalRequest, SignalScope } from "@sand/protocol/exec";
-import { isSameProcess } from "@sand/node-kit";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { TrackedExecution } from "../ledger/tracked-execution.ts";
 import { findExecution } from "./find-execution.ts";
@@ -30,7 +30,9 @@ export function createSignal(deps: SignalDeps): (request: SignalRequest) => { de
     const delivered = deliver(execution, request.scope, name);
     const graceMs = request.killAfterMs;
     if (delivered && graceMs !== undefined && name !== "SIGKILL") {
-      deps.run("kill after a grace", (signal) => killAfter({ deps, execution, scope: request.scope, graceMs, signal }));
+      deps.run("kill after a grace", (signal) =>
+        killAfter({ deps, execution, scope: request.scope, graceMs, signal }),
+      );
     }
     return { delivered };
   };
@@ -66,7 +68,10 @@ function deliver(execution: TrackedExecution, scope: SignalScope, name: NodeJS.S
     case SignalScope.GROUP:
       return sendSignal(-started.pgid, name);
     case SignalScope.TREE:
-      return signalAll([started.pid, ...findDescendants(started.pid), ...findMarked(execution.start.executionId)], name);
+      return signalAll(
+        [started.pid, ...findDescendants(started.pid), ...findMarked(execution.start.executionId)],
+        name,
+      );
   }
 }
 
@@ -80,7 +85,9 @@ function signalAll(pids: readonly number[], name: NodeJS.Signals): boolean {
 }
 
 function parseSignal(text: string): NodeJS.Signals {
-  const name = Object.keys(constants.signals).find((candidate) => candidate === text || candidate === `SIG${text}`);
+  const name = Object.keys(constants.signals).find(
+    (candidate) => candidate === text || candidate === `SIG${text}`,
+  );
   if (name === undefined) throw new BoxError("exec/invalid", `${text} is not the name of a signal`);
   return name as NodeJS.Signals;
 }

@@ -5,9 +5,9 @@
  * crash finds: nothing (start it), an unclaimed intent (nothing ran: start it), a claimed one (it is, or was, running).
  */
 import type { MessageInitShape } from "@bufbuild/protobuf";
+import { createKeyedMutex, failpoint } from "@sand/node-kit";
 import { BoxError, type Clock } from "@sand/protocol";
 import type { StartRequest, StartResponseSchema } from "@sand/protocol/exec";
-import { createKeyedMutex, failpoint } from "@sand/node-kit";
 import type { BoxPolicy } from "../box-policy.ts";
 import type { KeeperPool, KeeperReport } from "../keeper/keeper-pool.ts";
 import type { Ledger } from "../ledger/ledger.ts";
@@ -31,11 +31,15 @@ export interface StartDeps {
 /** a keeper may die before it claims; the next one gets the same intent */
 const launchAttemptsMax = 3;
 
-export function createStart(deps: StartDeps): (request: StartRequest) => Promise<MessageInitShape<typeof StartResponseSchema>> {
+export function createStart(
+  deps: StartDeps,
+): (request: StartRequest) => Promise<MessageInitShape<typeof StartResponseSchema>> {
   const oneByOne = createKeyedMutex();
   let launching = 0;
 
-  async function startOnce(request: StartRequest): Promise<{ existing: boolean; execution: TrackedExecution }> {
+  async function startOnce(
+    request: StartRequest,
+  ): Promise<{ existing: boolean; execution: TrackedExecution }> {
     const digest = computeDigest(request);
     const known = deps.ledgerEnabled ? deps.ledger.find(request.processId) : undefined;
     if (known !== undefined && known.start.digest !== digest) {
@@ -49,7 +53,9 @@ export function createStart(deps: StartDeps): (request: StartRequest) => Promise
     launching += 1;
     try {
       const start = toRecord(request, digest, planLaunch(deps.policy, request), deps.clock.nowMs());
-      const execution = await (known === undefined ? deps.ledger.add(start) : deps.ledger.renew(known, start));
+      const execution = await (known === undefined
+        ? deps.ledger.add(start)
+        : deps.ledger.renew(known, start));
       failpoint("exec.intended");
       await launch(deps, execution);
       return { existing: false, execution };
@@ -92,7 +98,12 @@ async function awaitStart(execution: TrackedExecution, isGone: () => boolean): P
   }
 }
 
-function toRecord(request: StartRequest, digest: string, launchPlan: StartRecord["launch"], nowMs: number): StartRecord {
+function toRecord(
+  request: StartRequest,
+  digest: string,
+  launchPlan: StartRecord["launch"],
+  nowMs: number,
+): StartRecord {
   return {
     version: 1,
     executionId: request.processId,

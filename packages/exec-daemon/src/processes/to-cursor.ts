@@ -4,7 +4,11 @@ import type { Cursor, CursorSchema } from "@sand/protocol/exec";
 import type { EventCursor } from "./execution-events.ts";
 
 export function toCursor(after: Cursor | undefined): EventCursor {
-  return { seq: Number(after?.seq ?? 0), stdout: Number(after?.stdout ?? 0), stderr: Number(after?.stderr ?? 0) };
+  return {
+    seq: Number(after?.seq ?? 0),
+    stdout: Number(after?.stdout ?? 0),
+    stderr: Number(after?.stderr ?? 0),
+  };
 }
 
 export function fromCursor(cursor: EventCursor): MessageInitShape<typeof CursorSchema> {

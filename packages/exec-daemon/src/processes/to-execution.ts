@@ -1,6 +1,6 @@
 /** Puts an execution's records into the words of the wire. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { type ExecutionSchema, ExecutionState, type ExitedSchema } from "@sand/protocol/exec";
+import { type Execution, type ExecutionSchema, ExecutionState, type ExitedSchema } from "@sand/protocol/exec";
 import type { ExitFacts } from "../ledger/records.ts";
 import type { TrackedExecution } from "../ledger/tracked-execution.ts";
 
@@ -16,25 +16,36 @@ export function toExited(exit: ExitFacts): MessageInitShape<typeof ExitedSchema>
   };
 }
 
-export function toExecution(execution: TrackedExecution): MessageInitShape<typeof ExecutionSchema> {
-  const { start, started, exit, closed } = execution;
+export function toExecution(execution: TrackedExecution): ExecutionInit {
+  const { start, exit } = execution;
   return {
     processId: start.executionId,
     state: stateOf(execution),
-    pid: started?.pid ?? 0,
-    pgid: started?.pgid ?? 0,
-    startTime: started?.startTime ?? "",
+    ...toIdentity(execution),
     ...(exit?.outcome === "known" ? { exited: toExited(exit.exit) } : {}),
     unknownReason: exit?.outcome === "unknown" ? exit.reason : "",
     background: start.background,
     sandboxed: start.launch.sandboxed,
     acceptedAtMs: BigInt(start.acceptedAtMs),
-    stdoutBytes: BigInt(closed?.stdoutBytes ?? 0),
-    stderrBytes: BigInt(closed?.stderrBytes ?? 0),
-    closed: closed !== undefined,
-    leftOpen: closed?.leftOpen ?? false,
+    ...toClosing(execution),
     lineage: start.lineage,
   };
+}
+
+type ExecutionInit = MessageInitShape<typeof ExecutionSchema>;
+
+/** All zero and empty when no process was started. */
+export function toIdentity(execution: TrackedExecution): { pid: number; pgid: number; startTime: string } {
+  const { pid = 0, pgid = 0, startTime = "" } = execution.started ?? {};
+  return { pid, pgid, startTime };
+}
+
+type Closing = Pick<Execution, "stdoutBytes" | "stderrBytes" | "closed" | "leftOpen">;
+
+function toClosing({ closed }: TrackedExecution): Closing {
+  const { stdoutBytes = 0, stderrBytes = 0, leftOpen = false } = closed ?? {};
+  const isClosed = closed !== undefined;
+  return { stdoutBytes: BigInt(stdoutBytes), stderrBytes: BigInt(stderrBytes), closed: isClosed, leftOpen };
 }
 
 function stateOf(execution: TrackedExecution): ExecutionState {

@@ -11,7 +11,10 @@ export function createWait(
 ): (request: WaitRequest, signal: AbortSignal) => Promise<MessageInitShape<typeof WaitResponseSchema>> {
   return async (request, signal) => {
     const execution = findExecution(ledger, request.processId);
-    const deadline = AbortSignal.any([signal, AbortSignal.timeout(Math.min(request.waitMs, limits.waitMaxMs))]);
+    const deadline = AbortSignal.any([
+      signal,
+      AbortSignal.timeout(Math.min(request.waitMs, limits.waitMaxMs)),
+    ]);
     while (execution.closed === undefined && !deadline.aborted) {
       await execution.changes.after(execution.changes.version, limits.waitMaxMs, deadline);
     }

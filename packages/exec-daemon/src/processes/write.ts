@@ -5,9 +5,9 @@
 import { existsSync, statSync } from "node:fs";
 import { appendFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { createKeyedMutex } from "@sand/node-kit";
 import { BoxError } from "@sand/protocol";
 import { type CloseStdinRequest, StdinState, type WriteRequest } from "@sand/protocol/exec";
-import { createKeyedMutex } from "@sand/node-kit";
 import { executionFiles } from "../ledger/execution-folder.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { TrackedExecution } from "../ledger/tracked-execution.ts";
@@ -47,7 +47,8 @@ export function createStdinVerbs(ledger: Ledger): StdinVerbs {
     closeStdin: (request) =>
       oneByOne(request.processId, async () => {
         const execution = findExecution(ledger, request.processId);
-        if (!isInputOver(execution)) await writeFile(join(execution.folder, executionFiles.stdinEnd), "", { mode: 0o600 });
+        if (!isInputOver(execution))
+          await writeFile(join(execution.folder, executionFiles.stdinEnd), "", { mode: 0o600 });
         return answer(StdinState.CLOSED, inputSize(execution));
       }),
   };

@@ -92,12 +92,14 @@ function scanOpen(file: number, from: Place, fromSeq: number, bytesMax: number):
   let window: Buffer = Buffer.alloc(0);
   let windowAt = at;
   for (let taken = 0; taken < bytesMax; ) {
-    if (windowAt + window.length < Math.min(size, at + frameHeaderBytes)) [window, windowAt] = [readAt(file, at, readAheadBytes), at];
+    if (windowAt + window.length < Math.min(size, at + frameHeaderBytes))
+      [window, windowAt] = [readAt(file, at, readAheadBytes), at];
     const header = decodeFrameHeader(window, at - windowAt);
-    if (header === undefined || at + frameHeaderBytes + header.length > size) return { frames, next: { index: from.index, at, nextSeq }, isAtEnd: true };
+    if (header === undefined || at + frameHeaderBytes + header.length > size)
+      return { frames, next: { index: from.index, at, nextSeq }, isAtEnd: true };
     if (header.seq >= fromSeq) {
       const start = at + frameHeaderBytes;
-      const bytes = sliceOrRead(file, window, windowAt, start, header.length);
+      const bytes = sliceOrRead(file, { bytes: window, at: windowAt }, start, header.length);
       frames.push({ seq: header.seq, stream: header.stream, offset: header.offset, bytes, segment });
       taken += header.length + frameHeaderBytes;
     }
@@ -108,9 +110,15 @@ function scanOpen(file: number, from: Place, fromSeq: number, bytesMax: number):
 }
 
 /** The payload may reach beyond what was read ahead; a copy, because the window is reused by no one but is large. */
-function sliceOrRead(file: number, window: Buffer, windowAt: number, start: number, length: number): Buffer {
-  const inWindow = start - windowAt;
-  if (inWindow + length <= window.length) return Buffer.from(window.subarray(inWindow, inWindow + length));
+function sliceOrRead(
+  file: number,
+  window: { bytes: Buffer; at: number },
+  start: number,
+  length: number,
+): Buffer {
+  const inWindow = start - window.at;
+  if (inWindow + length <= window.bytes.length)
+    return Buffer.from(window.bytes.subarray(inWindow, inWindow + length));
   return readAt(file, start, length);
 }
 

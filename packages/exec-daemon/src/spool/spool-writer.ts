@@ -7,7 +7,13 @@
  */
 import { closeSync, openSync, rmSync, writevSync } from "node:fs";
 import { join } from "node:path";
-import { encodeFrameHeader, encodeSegmentHeader, frameHeaderBytes, type SpoolStream, segmentName } from "./frame.ts";
+import {
+  encodeFrameHeader,
+  encodeSegmentHeader,
+  frameHeaderBytes,
+  type SpoolStream,
+  segmentName,
+} from "./frame.ts";
 
 export interface SpoolBounds {
   readonly segmentMaxBytes: number;
@@ -50,7 +56,12 @@ export function createSpoolWriter(folder: string, firstSeq: number, bounds: Spoo
       if (bytes.length === 0) return;
       const isFull = used + frameHeaderBytes + bytes.length > bounds.segmentMaxBytes;
       const target = file === undefined || isFull ? openNext() : file;
-      const header = encodeFrameHeader({ length: bytes.length, stream, seq: nextSeq, offset: offsets[stream] });
+      const header = encodeFrameHeader({
+        length: bytes.length,
+        stream,
+        seq: nextSeq,
+        offset: offsets[stream],
+      });
       writeWhole(target, header, bytes);
       used += header.length + bytes.length;
       offsets[stream] += bytes.length;

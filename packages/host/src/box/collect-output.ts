@@ -28,7 +28,7 @@ export interface OutputBounds {
 }
 
 const lineBreak = 10;
-const escape = 27;
+const escapeByte = 27;
 /** an escape sequence that is longer than this is noise */
 const escapeMaxBytes = 64;
 
@@ -99,7 +99,7 @@ export function createOutputCollector(bounds: OutputBounds): OutputCollector {
 function findHeadEnd(bytes: Uint8Array): number {
   const end = bytes.length - incompleteLength(bytes);
   const from = Math.max(0, end - escapeMaxBytes);
-  const start = bytes.subarray(from, end).lastIndexOf(escape);
+  const start = bytes.subarray(from, end).lastIndexOf(escapeByte);
   if (start < 0) return end;
   return isWholeEscape(bytes.subarray(from + start, end)) ? end : from + start;
 }
@@ -125,7 +125,7 @@ function findTailStart(bytes: Uint8Array, from: number): number {
   let at = from;
   while (at < bytes.length && at < from + 3 && ((bytes[at] ?? 0) & 0xc0) === 0x80) at += 1;
   const behind = Math.max(0, at - escapeMaxBytes);
-  const start = bytes.subarray(behind, at).lastIndexOf(escape);
+  const start = bytes.subarray(behind, at).lastIndexOf(escapeByte);
   if (start < 0 || isWholeEscape(bytes.subarray(behind + start, at))) return at;
   const ahead = Math.min(bytes.length, behind + start + escapeMaxBytes);
   for (let end = at + 1; end <= ahead; end += 1) {
