@@ -43,7 +43,7 @@ export const readScanMaxBytes = 32 * 1024 * 1024;
 /** one page of an execution's output on its way from the box */
 export const outputPageMaxBytes = 1024 * 1024;
 /** pages of output that one read of a handle may pass through; more than any spool holds */
-export const outputPagesMax = 4_096;
+export const outputPagesMax = 256;
 /** the largest file that can be edited by exact replacement */
 export const editMaxBytes = 8 * 1024 * 1024;
 /** the largest content that can be written by one call */
