@@ -42,10 +42,14 @@ async function showAPrompt(host, log) {
   act("A prompt goes in, an agent does real work, events come out");
   const { agent } = await call(host, "createAgent", { name: "demo", description: "shows the spine" });
   const stop = narrateTurn(log);
-  const prompt = "write hello from the demo to note.txt, then run `cat note.txt && uname -s`";
+  const prompt = 'write hello from the demo to note.txt, then run `echo "$(cat note.txt), on $(uname -s)"`';
   tell(`sendPrompt: ${prompt}`);
   const answer = await call(host, "sendPrompt", { agentId: agent.id, prompt, clientNonce: "demo-prompt-0" });
-  prove(answer.accepted === true, "accepted, before the model was asked anything", answer);
+  prove(
+    answer.accepted === true,
+    "accepted: the answer comes when the prompt is on disk, not when the work is done",
+    answer,
+  );
   await log.waitFor("the first turn's end", settled(), turnMaxMs);
   const said = await log.waitFor("the answer", answerOf(agent), turnMaxMs);
   stop();
@@ -202,6 +206,8 @@ async function main() {
   const stopped = new Promise((_, reject) => {
     const stop = (why) => reject(new Disproved(why));
     setTimeout(stop, demoMaxMs, `it took longer than ${demoMaxMs / 1000} s`).unref();
+    // A reader that went away is no reason to leave processes behind.
+    process.stdout.on("error", () => stop("nobody reads what it says"));
     for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => stop(`ended by ${signal}`));
   });
   try {
