@@ -106,10 +106,10 @@ export const daemonSettings = {
 
 /** read by other programs that are started with the same environment */
 const knownElsewhere = [
-  "SAND_HOST_PORT",
-  "SAND_GATEWAY_TOKEN",
-  "SAND_GATEWAY_BIND_HOST",
-  "SAND_USE_EXISTING_BOX_EXEC_DAEMON",
+  ...["SAND_HOST_PORT", "SAND_GATEWAY_TOKEN", "SAND_GATEWAY_BIND_HOST", "SAND_USE_EXISTING_BOX_EXEC_DAEMON"],
+  ...["SAND_DEV_INFERENCE_TOKEN_FILE", "SAND_BACKEND_URL", "SAND_SUPERVISOR_ENABLED", "SAND_BOX_AUTO_UPDATE"],
+  ...["SAND_TREE_SITTER_NODE_DEPS", "SAND_BOX_TERMINALS_DIRECTORY", "SAND_BOX_FORK_ROUTER_PORT"],
+  ...["SAND_BOX_PRIMARY_NOVNC_PORT", "SAND_BOX_FORK_NOVNC_PORT", "SAND_SECRETS_FD", "SAND_USER_DATA_DIR"],
 ];
 
 /** what a command may inherit from us by name; everything else stays here */

@@ -122,6 +122,12 @@ function saySandbox(
   decision: { kind: string; reason?: string; missing?: string },
 ): void {
   for (const warning of config.warnings) log.warn({ event: "config.unknown" }, warning);
+  if (config.token === "local") {
+    log.warn(
+      { event: "token.local" },
+      "the token is `local`: any program of this machine can give orders here",
+    );
+  }
   if (decision.kind === "bare") {
     log.warn(
       { event: "sandbox.off", reason: decision.reason },
