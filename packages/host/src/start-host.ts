@@ -11,7 +11,7 @@ import { createModel } from "@sand/inference";
 import { createScope, type Logger, type Scope } from "@sand/node-kit";
 import type { AgentId, Clock, HostEvent, IdSource } from "@sand/protocol";
 import { acquireHostLock, type OpenedHostIndex, openAgentStore, openHostIndex } from "@sand/store";
-import { openActiveAgent } from "./agents/active-agent.ts";
+import { type ActiveAgent, openActiveAgent } from "./agents/active-agent.ts";
 import { createAgentDirectory, emptyTrash } from "./agents/agent-directory.ts";
 import { agentsFolder } from "./agents/agent-files.ts";
 import { createOpenAgents, type OpenAgents } from "./agents/open-agents.ts";
@@ -46,85 +46,98 @@ export interface Host extends AsyncDisposable {
 }
 
 export async function startHost(deps: HostDeps): Promise<Host> {
-  const { config, clock, ids, logger } = deps;
+  const { config, logger } = deps;
   const scope = createScope("host", (error, task) =>
     logger.error({ event: "task.failed", task, err: error }, "background work failed"),
   );
   try {
-    const lock = acquireHostLock({ root: config.dataRoot, pid: process.pid });
-    scope.defer(() => lock.release());
-    mkdirSync(agentsFolder(config.dataRoot), { recursive: true, mode: 0o700 });
-    const startedAt = clock.nowMs();
-    const { index, hub } = openIndexWithHub(deps);
-    scope.defer(() => index.close());
-    const active = openActiveAgent(config.dataRoot);
-    const activeAgentId = () => active.current();
-    const publish = (events: readonly HostEvent[]) => hub.publish(events);
-    const open = createOpenAgents({
-      dataRoot: config.dataRoot,
-      index,
-      activeAgentId,
-      openStore: openStoreWith(deps, index, publish),
-    });
-    scope.defer(() => open.closeAll());
-    const box = createBoxKeeper({
-      exec: config.exec,
-      dataRoot: config.dataRoot,
-      workspaceRoot: config.workspaceRoot,
-      clock,
-      logger,
-      ...(deps.daemonProgram === undefined ? {} : { daemonProgram: deps.daemonProgram }),
-    });
-    scope.defer(() => box.close());
-    const echo = createIdleEcho({ open, publish, activeAgentId });
-    scope.defer(() => echo.close());
-    const { queue, busyHistory } = startQueue(deps, scope, { open, box, publish, onSettled: echo.schedule });
-    const stopTurns = createStopTurns({ open, queue, clock, box: () => box.peek() });
-    const directory = createAgentDirectory({
-      dataRoot: config.dataRoot,
-      index,
-      open,
-      active,
-      clock,
-      ids,
-      stopTurns,
-    });
-    const desk = createPromptDesk({ index, open, queue, clock, ids, activeAgentId });
-    const status = createHostStatus({
-      version: deps.version,
-      startedAt,
-      queue,
-      box,
-      clock,
-      activeAgentId,
-      busyHistory,
-    });
-    const handlers = createCommandHandlers({ directory, desk, status, ids });
-    const replay = createHostReplay({
-      index,
-      openStore: async (agentId) => (await open.open(agentId)).store,
-    });
-    const gateway = await startGateway({
-      config: { ...config.gateway, dataRoot: config.dataRoot },
-      handlers,
-      hub,
-      replay,
-      status,
-      logger,
-      clock,
-      ids,
-    });
-    scope.defer(() => gateway.close());
-    // First of all: what still arrives while the gateway closes is refused with the advice to send it again.
-    scope.defer(() => queue.close());
-    for (const row of index.agents()) if (row.hasOpenTurn) queue.wake(row.agentId);
+    const state = openState(deps, scope);
+    const work = startWork(deps, scope, state);
+    const url = await openDoors(deps, scope, state, work);
+    // Only now, with the doors open: what these turns do is seen from its first event on.
+    for (const row of state.index.agents()) if (row.hasOpenTurn) work.queue.wake(row.agentId);
     emptyTrash(config.dataRoot);
-    logger.info({ event: "host.started", url: gateway.url, agents: index.agents().length }, "the host is up");
-    return { url: gateway.url, close: () => scope.close(), [Symbol.asyncDispose]: () => scope.close() };
+    logger.info({ event: "host.started", url, agents: state.index.agents().length }, "the host is up");
+    return { url, close: () => scope.close(), [Symbol.asyncDispose]: () => scope.close() };
   } catch (error) {
     await scope.close();
     throw error;
   }
+}
+
+interface HostState {
+  readonly startedAt: number;
+  readonly index: OpenedHostIndex;
+  readonly hub: EventHub;
+  readonly active: ActiveAgent;
+  readonly open: OpenAgents;
+  readonly publish: Publish;
+  activeAgentId(): AgentId | null;
+}
+
+/** Everything durable: the lock first, then the index, then the way to the agents. */
+function openState(deps: HostDeps, scope: Scope): HostState {
+  const { dataRoot } = deps.config;
+  const lock = acquireHostLock({ root: dataRoot, pid: process.pid });
+  scope.defer(() => lock.release());
+  mkdirSync(agentsFolder(dataRoot), { recursive: true, mode: 0o700 });
+  const startedAt = deps.clock.nowMs();
+  const { index, hub } = openIndexWithHub(deps);
+  scope.defer(() => index.close());
+  const active = openActiveAgent(dataRoot);
+  const activeAgentId = () => active.current();
+  const publish = (events: readonly HostEvent[]) => hub.publish(events);
+  const openStore = openStoreWith(deps, index, publish);
+  const open = createOpenAgents({ dataRoot, index, activeAgentId, openStore });
+  scope.defer(() => open.closeAll());
+  return { startedAt, index, hub, active, open, publish, activeAgentId };
+}
+
+interface HostWork {
+  readonly box: BoxKeeper;
+  readonly queue: TurnQueue;
+  busyHistory(): { readonly lastBusyAtMs: number | null };
+}
+
+/** What turns need: the box, the queue of their runs, and the echo of their end. */
+function startWork(deps: HostDeps, scope: Scope, { open, publish, activeAgentId }: HostState): HostWork {
+  const { config, clock, logger, daemonProgram } = deps;
+  const { exec, dataRoot, workspaceRoot } = config;
+  const program = daemonProgram === undefined ? {} : { daemonProgram };
+  const box = createBoxKeeper({ exec, dataRoot, workspaceRoot, clock, logger, ...program });
+  scope.defer(() => box.close());
+  const echo = createIdleEcho({ open, publish, activeAgentId });
+  scope.defer(() => echo.close());
+  return { box, ...startQueue(deps, scope, { open, box, publish, onSettled: echo.schedule }) };
+}
+
+/** The gateway over the host's commands; resolves with what clients dial. */
+async function openDoors(deps: HostDeps, scope: Scope, state: HostState, work: HostWork): Promise<string> {
+  const { config, clock, ids, logger, version } = deps;
+  const { dataRoot } = config;
+  const { index, hub, open, active, activeAgentId, startedAt } = state;
+  const { queue, box, busyHistory } = work;
+  const stopTurns = createStopTurns({ open, queue, clock, box: () => box.peek() });
+  const directory = createAgentDirectory({ dataRoot, index, open, active, clock, ids, stopTurns });
+  const desk = createPromptDesk({ index, open, queue, clock, ids, activeAgentId });
+  const status = createHostStatus({ version, startedAt, queue, box, clock, activeAgentId, busyHistory });
+  const handlers = createCommandHandlers({ directory, desk, status, ids });
+  const replay = createHostReplay({ index, openStore: async (id) => (await open.open(id)).store });
+  const gatewayConfig = { ...config.gateway, dataRoot };
+  const gateway = await startGateway({
+    config: gatewayConfig,
+    handlers,
+    hub,
+    replay,
+    status,
+    logger,
+    clock,
+    ids,
+  });
+  scope.defer(() => gateway.close());
+  // First of all: what still arrives while the gateway closes is refused with the advice to send it again.
+  scope.defer(() => queue.close());
+  return gateway.url;
 }
 
 type Publish = (events: readonly HostEvent[]) => void;

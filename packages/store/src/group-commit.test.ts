@@ -51,7 +51,7 @@ function recordSteps(): Steps {
   return steps;
 }
 
-test("changes of one tick share a commit, and callers go on after the events are published", async () => {
+test("INV-2: changes of one tick share a commit, and callers go on after the events are published", async () => {
   const { group, log } = recordSteps();
   const done = [1, 2].map(async (seq) => {
     const committed = await group.submit((tx) => tx.emit(seq));

@@ -51,7 +51,7 @@ export function createAgentDirectory(deps: AgentDirectoryDeps): AgentDirectory {
       const handle = deps.open.peek(row.agentId);
       // An agent whose store failed isn't running, whatever its last row says.
       const isDown = handle !== undefined && !handle.store.healthy;
-      const summary = row.summary as unknown as AgentSummary;
+      const summary = parseSummary(row.summary);
       return { ...summary, isActive: row.agentId === activeId, ...(isDown ? stoppedFlags : {}) };
     });
   }
@@ -192,14 +192,24 @@ const stoppedFlags = {
   isRetrying: false,
 } as const;
 
-function profileOf(change: ProfileChange, before: AgentProfile | undefined): AgentProfile {
-  return {
-    name: change.name ?? before?.name ?? "",
-    description: change.description ?? before?.description ?? "",
-    title: change.title ?? before?.title ?? "",
-    avatarShape: change.avatarShape ?? before?.avatarShape ?? null,
-    avatarColor: change.avatarColor ?? before?.avatarColor ?? null,
-  };
+const emptyProfile: AgentProfile = {
+  name: "",
+  description: "",
+  title: "",
+  avatarShape: null,
+  avatarColor: null,
+};
+
+/** Absent fields stay as they are. */
+function profileOf(change: ProfileChange, before: AgentProfile = emptyProfile): AgentProfile {
+  const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
+  const { name, description, title, avatarShape, avatarColor } = { ...before, ...given };
+  return { name, description, title, avatarShape, avatarColor };
+}
+
+/** The index keeps what `summarizeAgent` made, as plain JSON. */
+function parseSummary(stored: unknown): AgentSummary {
+  return stored as AgentSummary;
 }
 
 async function openIfThere(open: OpenAgents, id: AgentId): Promise<AgentHandle | null> {
