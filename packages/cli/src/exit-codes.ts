@@ -15,7 +15,6 @@ export const exitCodes = {
 } as const;
 
 export type ExitName = keyof typeof exitCodes;
-export type ExitCode = (typeof exitCodes)[ExitName];
 
 export const exitMeanings: Readonly<Record<ExitName, string>> = {
   ok: "done",

@@ -35,6 +35,8 @@ test.each(refusals)(
     const ran = await home.run(["send", "main", "hello"], { env: gateway.env });
     expect({ code: ran.code, stdout: ran.stdout }).toEqual({ code, stdout: "" });
     expect(ran.stderr).toContain(Object(refusal.value).error);
+    // None of these would end otherwise at another try.
+    expect(gateway.requests.filter((request) => request.command === "sendPrompt").length).toBe(1);
   },
 );
 
