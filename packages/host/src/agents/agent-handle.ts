@@ -15,7 +15,14 @@ import {
   type TurnRecord,
   type TurnView,
 } from "@sand/agent-core";
-import type { AgentId, AgentProfile, AgentSummary, JsonObject, TranscriptEntry } from "@sand/protocol";
+import type {
+  AgentId,
+  AgentProfile,
+  AgentSummary,
+  JsonObject,
+  TranscriptEntry,
+  TurnId,
+} from "@sand/protocol";
 import { type AgentSettings, readProfile, readSettings } from "./agent-files.ts";
 import { appendEntry } from "./roster-state.ts";
 import { summarizeAgent } from "./summarize-agent.ts";
@@ -36,6 +43,8 @@ export interface AgentHandle {
   setProfile(profile: AgentProfile): void;
   /** the open turn as committed, or `null` */
   turn(): TurnView | null;
+  /** the turn that was open when the agent was opened: an earlier process began it */
+  readonly inheritedTurnId: TurnId | null;
   /** resolves with the change's value when it is durable and published */
   commit<T>(change: (tx: ChangeTx) => T): Promise<T>;
   summary(): AgentSummary;
@@ -117,6 +126,7 @@ export function createAgentHandle(deps: AgentHandleDeps, opened: OpenedAgent): A
       profile = changed;
     },
     turn: () => view,
+    inheritedTurnId: view?.turnId ?? null,
     commit,
     summary: () => summarize(store.read),
     onInterrupt: null,

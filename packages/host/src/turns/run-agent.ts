@@ -22,7 +22,7 @@ export interface RunAgentDeps {
 export function createRunAgent(
   deps: RunAgentDeps,
 ): (agentId: AgentId, stopping: AbortSignal) => Promise<void> {
-  /** turns that this process has opened or resumed; any other open turn was left by an earlier process */
+  /** turns of earlier processes that this one goes on with; each is counted once */
   const taken = new Set<string>();
 
   return async function runAgent(agentId, stopping) {
@@ -32,15 +32,15 @@ export function createRunAgent(
       const context = newContext(handle, deps.services, { interrupted: interrupt.signal, stopping });
       handle.onInterrupt = () => interrupt.abort();
       if (turn.interruptedBy !== null) interrupt.abort();
-      if (!taken.has(turn.turnId) && turn.steps.length + (turn.attempt === null ? 0 : 1) > 0)
+      if (turn.turnId === handle.inheritedTurnId && !taken.has(turn.turnId)) {
         await resume(context, deps.bootId);
-      taken.add(turn.turnId);
+        taken.add(turn.turnId);
+      }
       try {
         await runTurn(context);
       } finally {
         handle.onInterrupt = null;
       }
-      if (handle.turn()?.turnId !== turn.turnId) taken.delete(turn.turnId);
     }
   };
 }

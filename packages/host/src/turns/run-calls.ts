@@ -33,7 +33,10 @@ export async function runCalls(context: TurnContext, calls: readonly CallView[])
   const plans = calls.map((call) => planCall(context, call));
   await commitIntents(context, plans);
   failpoint("intent.tool");
-  await Promise.all(plans.flatMap((plan) => (plan.kind === "run" ? [runCall(context, plan)] : [])));
+  const runs = plans.flatMap((plan) => (plan.kind === "run" ? [runCall(context, plan)] : []));
+  // All of them end before a failure is passed on: a call that went on alone would settle beside its own repetition.
+  const failed = (await Promise.allSettled(runs)).find((run) => run.status === "rejected");
+  if (failed !== undefined) throw failed.reason;
 }
 
 function planCall(context: TurnContext, call: CallView): Plan {
