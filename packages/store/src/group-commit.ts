@@ -83,6 +83,7 @@ export function createGroupCommit<Tx>(deps: GroupCommitDeps<Tx>): GroupCommit<Tx
       rejectAll(group, deps.fault(error));
       return;
     }
+    failpoint(`${deps.mark}publish.before`);
     if (events.length > 0) deps.publish(events);
     failpoint(`${deps.mark}publish.after`);
     for (const { change, from, to } of ran) change.resolve(events.slice(from, to));

@@ -2,6 +2,7 @@
  * The routes of the contract. Those whose feature isn't built answer as a host on which it is switched off, so that a
  * client shows it as absent.
  */
+import { failpoint } from "@sand/node-kit";
 import { BoxError } from "@sand/protocol";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { EventStreams } from "../events/event-streams.ts";
@@ -47,9 +48,16 @@ function addCommandRoute(app: FastifyInstance, deps: RouteDeps): void {
       const context = { requestId: request.id, slimAvatars: wantsSlimAvatars(request) };
       const value = await dispatchCommand(deps.handlers, request.params.command, body, context);
       reply.header("x-sand-mint-dedupe", "1");
+      if (request.params.command === "sendPrompt") markAnswer(reply);
       return sendJson(request, reply, value);
     },
   });
+}
+
+/** The prompt is durable; whether its sender learns so must make no difference. */
+function markAnswer(reply: FastifyReply): void {
+  failpoint("reply.before");
+  reply.raw.once("finish", () => failpoint("reply.after"));
 }
 
 function addEventRoutes(app: FastifyInstance, deps: RouteDeps): void {

@@ -22,6 +22,7 @@ export const hostFailpoints = [
   "index.commit.after",
   "publish.before",
   "publish.after",
+  "index.publish.before",
   "index.publish.after",
   "reply.before",
   "reply.after",
