@@ -45,6 +45,8 @@ export interface ModelRequest {
   readonly messages: readonly ModelMessage[];
   readonly tools: readonly ToolDescription[];
   readonly parameters: { readonly maxOutputTokens?: number; readonly temperature?: number };
+  /** give no reasoning back: the provider refused the one that it got (`inference/bad-reasoning`) */
+  readonly dropReasoning?: boolean;
 }
 
 export type ModelPart =

@@ -63,6 +63,7 @@ export const errorCodes = {
   "inference/refused": { http: 502, connect: "invalid_argument", retry: "never", public: true },
   "inference/incomplete": { http: 502, connect: "aborted", retry: "later", public: true },
   "inference/timeout": { http: 504, connect: "deadline_exceeded", retry: "later", public: true },
+  "inference/bad-reasoning": { http: 502, connect: "invalid_argument", retry: "later", public: true },
   "inference/malformed": { http: 502, connect: "internal", retry: "later", public: true },
   "box/unavailable": { http: 503, connect: "unavailable", retry: "later", public: true },
   "box/unauthorized": { http: 503, connect: "unauthenticated", retry: "never", public: true },

@@ -5,9 +5,10 @@
  * raw chunks are what we read.
  */
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
-import type { LanguageModelV4StreamPart } from "@ai-sdk/provider";
+import type { LanguageModelV4Prompt, LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import type { ModelRequest } from "@sand/agent-core";
-import { toPrompt, toTools } from "./to-prompt.ts";
+import { fetchEventStream } from "../fetch-event-stream.ts";
+import { toTools } from "../to-tools.ts";
 
 export interface StreamSource {
   /** the name under which reasoning is bound to this kind of provider */
@@ -18,20 +19,15 @@ export interface StreamSource {
   readonly includeUsage: boolean;
 }
 
-/** A successful answer that isn't a stream: most often the base URL is that of a web page or lacks its version. */
-export class NotAStreamError extends Error {
-  readonly contentType: string;
-
-  constructor(contentType: string) {
-    super(`the model provider answered with ${contentType} and not with an event stream`);
-    this.name = "NotAStreamError";
-    this.contentType = contentType;
-  }
+export interface ToSend {
+  readonly request: ModelRequest;
+  /** made from the request's messages */
+  readonly prompt: LanguageModelV4Prompt;
 }
 
 export async function openStream(
   source: StreamSource,
-  request: ModelRequest,
+  { request, prompt }: ToSend,
   signal: AbortSignal,
 ): Promise<ReadableStream<LanguageModelV4StreamPart>> {
   const { maxOutputTokens, temperature } = request.parameters;
@@ -44,7 +40,7 @@ export async function openStream(
     ...(isOpenAi(source.baseUrl) ? { transformRequestBody: renameMaxTokens } : {}),
   });
   const { stream } = await provider.chatModel(source.model).doStream({
-    prompt: toPrompt(request.messages, source),
+    prompt,
     tools: toTools(request.tools),
     includeRawChunks: true,
     abortSignal: signal,
@@ -52,16 +48,6 @@ export async function openStream(
     ...(temperature === undefined ? {} : { temperature }),
   });
   return stream;
-}
-
-async function fetchEventStream(input: string | URL | Request, init?: RequestInit): Promise<Response> {
-  const response = await fetch(input, init);
-  const contentType = response.headers.get("content-type") ?? "";
-  if (response.ok && /^(?:text\/html|application\/json)\b/iu.test(contentType)) {
-    await response.body?.cancel();
-    throw new NotAStreamError(contentType);
-  }
-  return response;
 }
 
 function isOpenAi(baseUrl: string): boolean {

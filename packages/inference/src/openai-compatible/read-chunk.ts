@@ -5,9 +5,9 @@
  * mints random ids, rejects chunks of an unknown kind, and turns a failure inside the stream into a good end when a
  * finish reason follows.
  */
-
 import type { UsageRecord } from "@sand/agent-core";
 import type { JsonObject, JsonValue } from "@sand/protocol";
+import { countOf, isObject, listOf, nonBlank, objectOf, textOf } from "../json-reading.ts";
 
 export interface CallDelta {
   readonly index: number | null;
@@ -116,29 +116,4 @@ function readUsage(value: JsonValue | undefined): UsageRecord | null {
     cacheWriteTokens: countOf(prompt.cache_write_tokens),
     reasoningTokens: countOf(completion.reasoning_tokens),
   };
-}
-
-/** What wasn't reported is `null` and not zero, or the money computed from it would be wrong. */
-function countOf(value: JsonValue | undefined): number | null {
-  return typeof value === "number" && Number.isFinite(value) ? value : null;
-}
-
-function nonBlank(value: JsonValue | undefined): string | null {
-  return typeof value === "string" && value.trim() !== "" ? value : null;
-}
-
-function textOf(value: JsonValue | undefined): string {
-  return typeof value === "string" ? value : "";
-}
-
-function listOf(value: JsonValue | undefined): readonly JsonValue[] {
-  return Array.isArray(value) ? value : [];
-}
-
-export function objectOf(value: JsonValue | undefined): JsonObject {
-  return isObject(value) ? value : {};
-}
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -5,8 +5,9 @@
  * other's reasoning.
  */
 import type { JsonObject, JsonValue } from "@sand/protocol";
+import { objectOf } from "../json-reading.ts";
 import { makeSafeJson, makeSafeText } from "../safe-text.ts";
-import { objectOf, type ReasoningDelta } from "./read-chunk.ts";
+import type { ReasoningDelta } from "./read-chunk.ts";
 
 export interface ReasoningSource {
   readonly provider: string;

@@ -4,25 +4,22 @@
  * Reasoning goes back only to the provider, the address and the model that made it, in the field in which it came:
  * anyone else refuses it, and a foreign signature would poison each later request.
  */
-import type {
-  LanguageModelV4FunctionTool,
-  LanguageModelV4Message,
-  LanguageModelV4Prompt,
-} from "@ai-sdk/provider";
-import type { ModelMessage, ToolDescription } from "@sand/agent-core";
+import type { LanguageModelV4Message, LanguageModelV4Prompt } from "@ai-sdk/provider";
+import type { ModelMessage, ModelRequest } from "@sand/agent-core";
 import type { JsonObject } from "@sand/protocol";
 import { historyArguments } from "../history-arguments.ts";
+
 import { makeSafeObject, makeSafeText } from "../safe-text.ts";
+import { noOutput } from "../stand-ins.ts";
 import { type ReasoningSource, readReasoningPart } from "./reasoning-part.ts";
 
-/** sent for a tool that printed nothing: several providers refuse an empty result */
-const noOutput = "(no output)";
-
-export function toPrompt(messages: readonly ModelMessage[], source: ReasoningSource): LanguageModelV4Prompt {
-  return messages.map((message) => toMessage(message, source));
+export function toPrompt(request: ModelRequest, source: ReasoningSource): LanguageModelV4Prompt {
+  const from = request.dropReasoning === true ? null : source;
+  return request.messages.map((message) => toMessage(message, from));
 }
 
-function toMessage(message: ModelMessage, source: ReasoningSource): LanguageModelV4Message {
+/** `source` is null when no reasoning is to be given back. */
+function toMessage(message: ModelMessage, source: ReasoningSource | null): LanguageModelV4Message {
   switch (message.role) {
     case "system":
       return { role: "system", content: makeSafeText(message.text) };
@@ -47,9 +44,9 @@ function toMessage(message: ModelMessage, source: ReasoningSource): LanguageMode
 
 type AssistantMessage = Extract<ModelMessage, { readonly role: "assistant" }>;
 
-function toAssistant(message: AssistantMessage, source: ReasoningSource): LanguageModelV4Message {
+function toAssistant(message: AssistantMessage, source: ReasoningSource | null): LanguageModelV4Message {
   const text = makeSafeText(message.text);
-  const fields = reasoningFields(message, source);
+  const fields = source === null ? undefined : reasoningFields(message, source);
   return {
     role: "assistant",
     content: [
@@ -75,11 +72,7 @@ function reasoningFields(message: AssistantMessage, source: ReasoningSource): Js
   return undefined;
 }
 
-export function toTools(tools: readonly ToolDescription[]): LanguageModelV4FunctionTool[] {
-  return tools.map((tool) => ({
-    type: "function",
-    name: tool.name,
-    description: makeSafeText(tool.description),
-    inputSchema: makeSafeObject(tool.parameters),
-  }));
+/** Whether any message gives reasoning back. */
+export function hasReasoning(prompt: LanguageModelV4Prompt): boolean {
+  return prompt.some((message) => message.role === "assistant" && message.providerOptions !== undefined);
 }

@@ -5,7 +5,7 @@
  * APIs. What came decides, and a contradiction that means lost content is no finish.
  */
 import type { StepFinish } from "@sand/agent-core";
-import { type FailurePart, failurePart } from "./classify-failure.ts";
+import { type FailurePart, failurePart } from "../failures/classify-failure.ts";
 
 export interface StepContent {
   readonly refused: boolean;
@@ -27,7 +27,9 @@ const meanings = new Map<string, StepFinish | "error">([
   ["function_call", "tool-calls"],
   ["length", "length"],
   ["max_tokens", "length"],
+  ["model_context_window_exceeded", "length"],
   ["content_filter", "content-filter"],
+  ["refusal", "content-filter"],
   ["error", "error"],
 ]);
 

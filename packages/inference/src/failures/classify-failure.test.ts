@@ -28,7 +28,7 @@ test.each<readonly [number | null, JsonValue, string, boolean]>([
   [null, "boom", "inference/unavailable", true],
   [null, {}, "inference/unavailable", true],
 ])("status %j with %j is %s", (status, error, code, retryable) => {
-  expect(classifyFailure({ status, error, retryAfterMs: null })).toMatchObject({
+  expect(classifyFailure({ status, error, retryAfterMs: null, sentReasoning: false })).toMatchObject({
     type: "error",
     code,
     retryable,
@@ -37,12 +37,14 @@ test.each<readonly [number | null, JsonValue, string, boolean]>([
 
 test("the provider's words are passed on in one short line", () => {
   const error = { message: `a\n  b\0${"x".repeat(1_000)}` };
-  const { message } = classifyFailure({ status: 400, error, retryAfterMs: null });
+  const { message } = classifyFailure({ status: 400, error, retryAfterMs: null, sentReasoning: false });
   expect(message).toMatch(/^the model provider answered 400: a b\ufffdx+$/u);
   expect(message.length).toBeLessThan(350);
 });
 
 test("a refused credential is told without the provider's words", () => {
   const error = { message: "Incorrect API key: sk-abcd" };
-  expect(classifyFailure({ status: 401, error, retryAfterMs: null }).message).not.toContain("sk-abcd");
+  expect(
+    classifyFailure({ status: 401, error, retryAfterMs: null, sentReasoning: false }).message,
+  ).not.toContain("sk-abcd");
 });

@@ -6,9 +6,9 @@
  */
 import type { ModelPart } from "@sand/agent-core";
 import type { ErrorCode, JsonValue } from "@sand/protocol";
+import { objectOf, textOf } from "../json-reading.ts";
 import { messageMaxChars } from "../limits.ts";
 import { makeSafeText } from "../safe-text.ts";
-import { objectOf } from "./read-chunk.ts";
 
 export type FailurePart = Extract<ModelPart, { readonly type: "error" }>;
 
@@ -17,6 +17,8 @@ export interface ProviderFailure {
   /** the provider's error object, or whatever it sent in its place */
   readonly error: JsonValue;
   readonly retryAfterMs: number | null;
+  /** whether the request gave reasoning back */
+  readonly sentReasoning: boolean;
 }
 
 interface Verdict {
@@ -27,11 +29,18 @@ interface Verdict {
 const verdicts = {
   unauthorized: { code: "inference/unauthorized", retryable: false },
   refused: { code: "inference/refused", retryable: false },
+  // Retryable, because the loop tries once more without the reasoning.
+  badReasoning: { code: "inference/bad-reasoning", retryable: true },
   rateLimited: { code: "inference/rate-limited", retryable: true },
   overloaded: { code: "inference/overloaded", retryable: true },
   timeout: { code: "inference/timeout", retryable: true },
   unavailable: { code: "inference/unavailable", retryable: true },
 } as const satisfies Record<string, Verdict>;
+
+/**
+ * what a refusal of reasoning that we gave back speaks of: a signature that another key made, a block out of its place
+ */
+const reasoningWords = /signature|thinking|reasoning|thought/iu;
 
 /** names that mean the same under any status */
 const byName: readonly (readonly [RegExp, Verdict])[] = [
@@ -63,10 +72,12 @@ export function classifyFailure(failure: ProviderFailure): FailurePart {
   const names = [error.type, error.code, error.status].filter((name) => typeof name === "string").join(" ");
   // Inside a stream some providers put the HTTP status into the error's code.
   const status = failure.status ?? statusIn(error.code);
-  const { code, retryable } = decideVerdict(status, names);
-  const said = typeof failure.error === "string" ? failure.error : error.message;
+  const said = typeof failure.error === "string" ? failure.error : textOf(error.message);
+  const verdict = decideVerdict(status, names);
+  const isAboutReasoning = failure.sentReasoning && verdict === verdicts.refused && reasoningWords.test(said);
+  const { code, retryable } = isAboutReasoning ? verdicts.badReasoning : verdict;
   return failurePart(code, {
-    message: describe(code, status, typeof said === "string" ? said : ""),
+    message: describe(code, status, said),
     retryable,
     retryAfterMs: failure.retryAfterMs,
   });

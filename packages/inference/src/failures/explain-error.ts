@@ -1,13 +1,13 @@
 /** Turns whatever the provider library throws into the failure part that ends our stream. */
 import { APICallError, InvalidResponseDataError, JSONParseError } from "@ai-sdk/provider";
 import type { JsonValue } from "@sand/protocol";
+import { NotAStreamError } from "../fetch-event-stream.ts";
+import { objectOf } from "../json-reading.ts";
 import { classifyFailure, type FailurePart, failurePart } from "./classify-failure.ts";
-import { NotAStreamError } from "./open-stream.ts";
 import { parseRetryAfter } from "./parse-retry-after.ts";
-import { objectOf } from "./read-chunk.ts";
 
-export function explainError(error: unknown, nowMs: number): FailurePart {
-  if (APICallError.isInstance(error)) return explainCallError(error, nowMs);
+export function explainError(error: unknown, nowMs: number, sentReasoning = false): FailurePart {
+  if (APICallError.isInstance(error)) return explainCallError(error, nowMs, sentReasoning);
   if (error instanceof NotAStreamError) {
     // A page never becomes a stream; a JSON body may be a proxy's passing failure.
     const retryable = !error.contentType.startsWith("text/html");
@@ -26,7 +26,7 @@ export function explainError(error: unknown, nowMs: number): FailurePart {
   });
 }
 
-function explainCallError(error: APICallError, nowMs: number): FailurePart {
+function explainCallError(error: APICallError, nowMs: number, sentReasoning: boolean): FailurePart {
   const status = error.statusCode;
   if (status === undefined) {
     return failurePart("inference/unavailable", {
@@ -42,7 +42,8 @@ function explainCallError(error: APICallError, nowMs: number): FailurePart {
     });
   }
   const retryAfterMs = parseRetryAfter(error.responseHeaders ?? {}, nowMs);
-  return classifyFailure({ status, error: bodyError(error.responseBody ?? ""), retryAfterMs });
+  const body = bodyError(error.responseBody ?? "");
+  return classifyFailure({ status, error: body, retryAfterMs, sentReasoning });
 }
 
 /** The error inside a body: `{error: {...}}`, `{error: "…"}`, or the bare object of other servers. */
