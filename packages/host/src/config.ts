@@ -4,7 +4,7 @@
  * Secrets come from the environment or, so that they never stand in `/proc/<pid>/environ`, as one JSON object from
  * the inherited descriptor that `SAND_SECRETS_FD` names. Either way children inherit none of them.
  */
-import { existsSync, readFileSync } from "node:fs";
+import { closeSync, existsSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import {
@@ -207,7 +207,9 @@ function readSecrets(env: Env): Record<string, string> {
   const descriptor = env.SAND_SECRETS_FD;
   if (descriptor === undefined || descriptor === "") return {};
   try {
-    const value: unknown = JSON.parse(readFileSync(Number(descriptor), "utf8"));
+    const text = readFileSync(Number(descriptor), "utf8");
+    closeSync(Number(descriptor));
+    const value: unknown = JSON.parse(text);
     const pairs = typeof value === "object" && value !== null ? Object.entries(value) : [];
     return Object.fromEntries(pairs.filter((pair): pair is [string, string] => typeof pair[1] === "string"));
   } catch {
