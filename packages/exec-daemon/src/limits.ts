@@ -42,7 +42,7 @@ export const limits = {
 
   attachesMax: 512,
   attachPageBytes: 256 * kib,
-  keepaliveEveryMs: 10_000,
+  keepaliveEveryMs: 5000,
   readPageMaxBytes: mib,
   waitMaxMs: 60_000,
 
@@ -58,6 +58,8 @@ export const limits = {
   idMaxChars: 512,
   rootsMax: 64,
 
+  /** file operations on their way to the process of another account; one more is refused with `exec/too-many` */
+  fileRequestsMax: 64,
   fileReadMaxBytes: 4 * mib,
   fileWriteMaxBytes: 16 * mib,
   /** files up to this size get a digest when they are read */

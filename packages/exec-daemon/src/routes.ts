@@ -39,7 +39,7 @@ export function createRoutes(deps: RouteDeps): (router: ConnectRouter) => void {
   const search = createSearch(policy, fence);
   const [start, attach, read, wait] = [
     createStart(deps.start),
-    createAttach(ledger),
+    createAttach(ledger, deps.signal.clock),
     createRead(ledger),
     createWait(ledger),
   ];

@@ -336,6 +336,17 @@ test("the list shows what runs", async () => {
   expect((await closedExecution("listed"))?.exited?.signal).toBe("SIGTERM");
 });
 
+test("a reader of a silent command hears that it still runs, again and again", async () => {
+  await daemon.processes.start(shell("silent", "sleep 60"));
+  let count = 0;
+  for await (const { event } of daemon.processes.attach({ processId: "silent" })) {
+    if (event?.kind.case === "keepalive") count += 1;
+    if (count === 2) break;
+  }
+  expect(count).toBe(2);
+  await daemon.processes.signal({ processId: "silent", name: "SIGKILL", scope: SignalScope.GROUP });
+});
+
 test("an unknown id is a typed answer", async () => {
   await expect(daemon.processes.wait({ processId: "never" })).rejects.toMatchObject({ code: Code.NotFound });
 });

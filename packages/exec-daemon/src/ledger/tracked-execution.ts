@@ -22,7 +22,7 @@ export interface TrackedExecution {
   readonly exit: ExitRecord | undefined;
   readonly closed: ClosedRecord | undefined;
   readonly changes: Changes;
-  /** Reads the records that weren't there before, and rings. */
+  /** Reads the records that weren't there before, and rings when there is a new one. */
   refresh(): void;
   /** Follows the folder until it is closed; output that is added rings too. */
   follow(): void;
@@ -50,12 +50,14 @@ export function trackExecution(start: StartRecord, folder: string): TrackedExecu
   }
 
   function refresh(): void {
+    const known = [claim, started, exit, closed].filter((record) => record !== undefined).length;
     claim ??= readClaim(folder);
     started ??= readStarted(folder);
     exit ??= readExit(folder);
     closed ??= readClosed(folder);
     if (closed !== undefined) stopFollowing();
-    changes.bump();
+    if ([claim, started, exit, closed].filter((record) => record !== undefined).length > known)
+      changes.bump();
   }
 
   return {

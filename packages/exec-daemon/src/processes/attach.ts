@@ -1,6 +1,7 @@
 /** Attach: every event after a cursor, then live ones until `closed`; a keepalive whenever it was silent for a while. */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { create } from "@bufbuild/protobuf";
-import { BoxError } from "@sand/protocol";
+import { BoxError, type Clock } from "@sand/protocol";
 import {
   type AttachRequest,
   type AttachResponse,
@@ -15,6 +16,7 @@ import { toCursor } from "./to-cursor.ts";
 
 export function createAttach(
   ledger: Ledger,
+  clock: Clock,
 ): (request: AttachRequest, signal: AbortSignal) => AsyncGenerator<AttachResponse> {
   let attached = 0;
 
@@ -24,14 +26,24 @@ export function createAttach(
     attached += 1;
     try {
       const reader = createEventReader(execution, toCursor(request.after));
+      let sentAtMs = clock.nowMs();
       while (!signal.aborted) {
         const seen = execution.changes.version;
         const events = reader.read(limits.attachPageBytes);
         for (const event of events) yield create(AttachResponseSchema, { event });
         if (reader.ended) return;
-        if (events.length > 0) continue;
-        await execution.changes.after(seen, limits.keepaliveEveryMs, signal);
-        if (seen === execution.changes.version && !signal.aborted) yield keepalive(reader.cursor.seq);
+        if (events.length > 0) {
+          sentAtMs = clock.nowMs();
+          // A reader that keeps up with a flood never waits for its socket: without a turn of the event loop here,
+          // nobody else would be answered for as long as it lasts.
+          await nextTurn();
+          continue;
+        }
+        await execution.changes.after(seen, sentAtMs + limits.keepaliveEveryMs - clock.nowMs(), signal);
+        // Not every change is an event, so silence is measured and not taken from how the wait ended.
+        if (clock.nowMs() - sentAtMs < limits.keepaliveEveryMs || signal.aborted) continue;
+        yield keepalive(reader.cursor.seq);
+        sentAtMs = clock.nowMs();
       }
     } finally {
       attached -= 1;

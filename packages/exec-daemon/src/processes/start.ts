@@ -81,6 +81,7 @@ async function launch(deps: StartDeps, execution: TrackedExecution): Promise<voi
     deps.run("follow a keeper", async () => {
       report = await finished;
       execution.refresh();
+      execution.changes.bump();
     });
     await awaitStart(execution, () => report !== undefined);
     if (execution.claim !== undefined) return;

@@ -20,7 +20,7 @@ export interface AttachDeps {
 /** how long it may be unreachable before the caller is told */
 const outageMaxMs = 45_000;
 const retryDelayMs = 200;
-/** three keepalives of the daemon */
+/** several keepalives of the daemon, which come after 5 s of silence */
 const silenceMaxMs = 30_000;
 
 export async function* attachExecution(
