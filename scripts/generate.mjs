@@ -19,10 +19,13 @@ const generators = [
     writes: ["packages/protocol/src/gen"],
   },
   {
-    name: "model request schema",
-    needs: "packages/testkit/scripts/generate-openai-schema.mjs",
-    command: ["node", "packages/testkit/scripts/generate-openai-schema.mjs"],
-    writes: ["packages/testkit/src/model-server/openai-chat-request.gen.json"],
+    name: "model request schemas",
+    needs: "packages/testkit/scripts/generate-model-schemas.mjs",
+    command: ["node", "packages/testkit/scripts/generate-model-schemas.mjs"],
+    writes: [
+      "packages/testkit/src/model-server/openai-chat-request.gen.json",
+      "packages/testkit/src/model-server/anthropic-messages-request.gen.json",
+    ],
   },
 ];
 

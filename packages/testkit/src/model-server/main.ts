@@ -6,7 +6,6 @@
  */
 import { appendFileSync, readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { viewRequest } from "./chat-request.ts";
 import { namedRules } from "./named-rules.ts";
 import type { RecordedRequest } from "./request-log.ts";
 import { parseScriptFile } from "./script-file.ts";
@@ -25,13 +24,10 @@ const script =
 const logPath = values.log;
 
 /** Written before the answer leaves: the checker must see each call that a killed client may have got. */
-function appendCall(request: RecordedRequest): void {
+function appendCall(request: RecordedRequest, userTexts: readonly string[]): void {
   if (logPath === undefined) return;
   const { body, headers, ...line } = request;
   // The checker looks for prompts that stand in a history twice; the rest of the body would only fill the disk.
-  const userTexts = viewRequest(body)
-    .messages.filter((message) => message.role === "user")
-    .map((message) => message.text);
   appendFileSync(logPath, `${JSON.stringify({ ...line, userTexts, pid: process.pid })}\n`);
 }
 

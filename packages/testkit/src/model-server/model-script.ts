@@ -18,6 +18,7 @@ export interface ScriptedUsage {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly cacheReadTokens?: number;
+  readonly cacheWriteTokens?: number;
   readonly reasoningTokens?: number;
 }
 
@@ -53,8 +54,10 @@ export type ModelFault =
 export interface ModelReply {
   readonly text?: string;
   readonly reasoning?: string;
+  /** an opaque block behind the reasoning; only the messages format has it */
+  readonly redactedReasoning?: string;
   readonly calls?: readonly ScriptedCall[];
-  /** derived from the calls when left out; `null` sends none */
+  /** in the words of chat completions; derived from the calls when left out; `null` sends none */
   readonly finish?: string | null;
   /** `null` reports none */
   readonly usage?: ScriptedUsage | null;

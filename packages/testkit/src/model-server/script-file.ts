@@ -26,6 +26,7 @@ const reply = {
   properties: {
     text: { type: "string" },
     reasoning: { type: "string" },
+    redactedReasoning: { type: "string" },
     calls: {
       type: "array",
       items: {

@@ -6,13 +6,14 @@
 import type { ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { JsonValue } from "@sand/protocol";
-import { dataFrame, encodeBody, encodeFrames, type ReplyIdentity } from "./encode-reply.ts";
 import type { ModelFault, ModelReply } from "./model-script.ts";
+import type { ReplyIdentity, WireFormat } from "./wire-format.ts";
 
 export interface ReplySending {
   readonly response: ServerResponse;
   readonly reply: ModelReply;
   readonly fault: ModelFault | undefined;
+  readonly format: WireFormat;
   readonly identity: ReplyIdentity;
   readonly stream: boolean;
   /** aborts when the connection closes, from either side */
@@ -22,13 +23,14 @@ export interface ReplySending {
 const waitMaxMs = 600_000;
 
 export async function sendReply(sending: ReplySending): Promise<void> {
-  const { response, reply, fault, gone } = sending;
+  const { response, reply, fault, format, identity, gone } = sending;
   if (fault?.kind === "delay") await pause(fault.ms, gone);
   if (fault?.kind === "hang" && fault.at === "headers") await pause(waitMaxMs, gone);
   if (gone.aborted) return;
   if (fault?.kind === "status") {
     const headers = fault.retryAfter === undefined ? {} : { "retry-after": fault.retryAfter };
-    sendJson(response, fault.status, { error: fault.error ?? statusError(fault.status) }, headers);
+    const error = fault.error ?? statusError(fault.status);
+    sendJson(response, fault.status, format.errorBody(error), headers);
     return;
   }
   if (fault?.kind === "body") {
@@ -36,7 +38,7 @@ export async function sendReply(sending: ReplySending): Promise<void> {
     return;
   }
   if (!sending.stream) {
-    sendJson(response, 200, encodeBody(reply, sending.identity));
+    sendJson(response, 200, format.encodeBody(reply, identity));
     return;
   }
   response.writeHead(200, {
@@ -44,7 +46,7 @@ export async function sendReply(sending: ReplySending): Promise<void> {
     "cache-control": "no-cache",
   });
   response.flushHeaders();
-  await sendFrames(sending, framesWithFault(encodeFrames(reply, sending.identity), fault));
+  await sendFrames(sending, framesWithFault(sending));
 }
 
 export function sendJson(
@@ -99,9 +101,10 @@ async function sendCut(response: ServerResponse, bytes: Buffer, how: "break" | "
   response.destroy();
 }
 
-function framesWithFault(frames: readonly string[], fault: ModelFault | undefined): readonly string[] {
+function framesWithFault({ format, reply, identity, fault }: ReplySending): readonly string[] {
+  const frames = format.encodeFrames(reply, identity);
   if (fault?.kind !== "data" && fault?.kind !== "line") return frames;
-  const extra = fault.kind === "data" ? dataFrame(fault.text) : `${fault.text}\n`;
+  const extra = fault.kind === "data" ? format.frame(fault.text) : `${fault.text}\n`;
   return frames.toSpliced(fault.after ?? 1, 0, extra);
 }
 

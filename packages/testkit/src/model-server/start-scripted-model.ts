@@ -1,5 +1,5 @@
 /**
- * A model provider for tests: a real HTTP server that speaks chat completions and answers from a script.
+ * A model provider for tests: a real HTTP server that answers from a script, in two wire formats.
  *
  * It judges each request before it answers: by the schema of the official SDK and by our pairing rules. A breach is
  * recorded in `violations` and answered with 400, so that no test passes on a request which a provider would refuse.
@@ -7,22 +7,23 @@
 import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { JsonObject } from "@sand/protocol";
-import { objectOf, type RequestView, viewRequest } from "./chat-request.ts";
-import { findPairingBreaches } from "./check-pairing.ts";
-import { createSchemaCheck } from "./check-schema.ts";
+import { createChatFormat } from "./chat-completions/format.ts";
+import { createMessagesFormat } from "./messages/format.ts";
 import { faultOf, type ModelScript, type SeenRequest, selectReply } from "./model-script.ts";
+import { objectOf } from "./read-json.ts";
 import { createRequestLog, type RecordedRequest, type RequestLog, withoutSecrets } from "./request-log.ts";
 import { sendJson, sendReply } from "./send-reply.ts";
+import type { RequestHeaders, WireFormat } from "./wire-format.ts";
 
 export interface ScriptedModelOptions {
   readonly script: ModelScript;
-  /** any other bearer is answered with 401; nothing is checked when left out */
+  /** any other key is answered with 401; nothing is checked when left out */
   readonly apiKey?: string;
   /** what `/v1/models` lists */
   readonly model?: string;
   readonly port?: number;
   /** called for each judged request before it is answered */
-  readonly onRequest?: (request: RecordedRequest) => void;
+  readonly onRequest?: (request: RecordedRequest, userTexts: readonly string[]) => void;
 }
 
 export interface ScriptedModel extends AsyncDisposable {
@@ -42,11 +43,11 @@ const bodyMaxBytes = 32 * 1024 * 1024;
 
 export async function startScriptedModel(options: ScriptedModelOptions): Promise<ScriptedModel> {
   const log = createRequestLog();
-  const judge = createJudge();
+  const formats = [createChatFormat(), createMessagesFormat()];
   let script = options.script;
 
   const server = createServer((request, response) => {
-    answer({ request, response, options, log, judge, script }).catch((error: unknown) => {
+    answer({ request, response, options, log, formats, script }).catch((error: unknown) => {
       if (response.headersSent) response.destroy();
       else sendJson(response, 500, { error: { message: String(error), type: "scripted_model_bug" } });
     });
@@ -85,79 +86,73 @@ interface Exchange {
   readonly response: ServerResponse;
   readonly options: ScriptedModelOptions;
   readonly log: RequestLog;
-  readonly judge: Judge;
+  readonly formats: readonly WireFormat[];
   readonly script: ModelScript;
 }
 
 async function answer(exchange: Exchange): Promise<void> {
-  const { request, response, options } = exchange;
+  const { request, response, options, formats } = exchange;
   const path = new URL(request.url ?? "/", "http://model").pathname;
-  if (options.apiKey !== undefined && request.headers.authorization !== `Bearer ${options.apiKey}`) {
-    sendJson(response, 401, {
-      error: { message: "wrong key", type: "authentication_error", code: "invalid_api_key" },
-    });
+  const format = formats.find((candidate) => candidate.path === path);
+  if (!hasKey(request.headers, options, format === undefined ? formats : [format])) {
+    const error = { message: "wrong key", type: "authentication_error", code: "invalid_api_key" };
+    sendJson(response, 401, format?.errorBody(error) ?? { error });
     return;
   }
   if (request.method === "GET" && path === "/v1/models") {
     sendJson(response, 200, { object: "list", data: [{ id: options.model ?? "scripted", object: "model" }] });
     return;
   }
-  if (request.method !== "POST" || path !== "/v1/chat/completions") {
+  if (request.method !== "POST" || format === undefined) {
     sendJson(response, 404, { error: { message: `no ${path} here`, type: "not_found_error" } });
     return;
   }
-  await answerCompletion(exchange, path);
+  await answerRequest(exchange, format);
 }
 
-async function answerCompletion(exchange: Exchange, path: string): Promise<void> {
-  const { request, response, options, log, judge, script } = exchange;
+function hasKey(
+  headers: RequestHeaders,
+  { apiKey }: ScriptedModelOptions,
+  formats: readonly WireFormat[],
+): boolean {
+  return apiKey === undefined || formats.some((format) => format.hasKey(headers, apiKey));
+}
+
+async function answerRequest(exchange: Exchange, format: WireFormat): Promise<void> {
+  const { request, response, options, log, script } = exchange;
   const gone = closeSignal(response);
   const bytes = await readBody(request);
   const body = parseBody(bytes);
-  const view = viewRequest(body);
-  const violations = judge(body, view);
+  const view = format.view(body);
+  const violations = format.judge(body, request.headers);
   const bodyDigest = createHash("sha256").update(bytes).digest("hex");
+  const { lastUserText, step, toolResults } = view;
   const recorded = log.add(
     {
       atMs: Date.now(),
-      path,
+      path: format.path,
       headers: withoutSecrets(request.headers),
       body,
       bodyDigest,
-      lastUserText: view.lastUserText,
-      step: view.step,
-      toolResultCount: view.toolResults.length,
+      lastUserText,
+      step,
+      toolResultCount: toolResults.length,
       violations,
     },
     bytes.length,
   );
-  options.onRequest?.(recorded);
+  options.onRequest?.(recorded, view.userTexts);
   if (violations.length > 0) {
-    sendJson(response, 400, { error: { message: violations.join("; "), type: "invalid_request_error" } });
+    const error = { message: violations.join("; "), type: "invalid_request_error" };
+    sendJson(response, 400, format.errorBody(error));
     return;
   }
-  const seen: SeenRequest = { ...view, number: recorded.number, attempt: recorded.attempt, body };
+  const { number, attempt } = recorded;
+  const seen: SeenRequest = { number, attempt, lastUserText, step, toolResults, body };
   const reply = selectReply(script, seen);
-  const identity = {
-    id: `chatcmpl-${bodyDigest.slice(0, 24)}`,
-    model: view.model,
-    includeUsage: view.includeUsage,
-  };
-  await sendReply({
-    response,
-    reply,
-    fault: faultOf(reply, seen.attempt),
-    identity,
-    stream: view.stream,
-    gone,
-  });
-}
-
-type Judge = (body: JsonObject, view: RequestView) => readonly string[];
-
-function createJudge(): Judge {
-  const checkSchema = createSchemaCheck();
-  return (body, view) => [...checkSchema(body), ...findPairingBreaches(view.messages)];
+  const identity = { digest: bodyDigest, model: view.model, includeUsage: format.includesUsage(body) };
+  const fault = faultOf(reply, attempt);
+  await sendReply({ response, reply, fault, format, identity, stream: view.stream, gone });
 }
 
 /** A body that is no JSON becomes an empty object, which the schema refuses. */

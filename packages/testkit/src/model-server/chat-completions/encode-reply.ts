@@ -4,16 +4,10 @@
  * The bytes depend on the request and the reply alone, so a recorded stream can be cut at the same byte again.
  */
 import type { JsonObject, JsonValue } from "@sand/protocol";
-import type { ModelReply, ScriptedCall, ScriptedUsage } from "./model-script.ts";
+import type { ModelReply, ScriptedCall, ScriptedUsage } from "../model-script.ts";
+import { defaultDeltaChars, splitText } from "../split-text.ts";
+import type { ReplyIdentity } from "../wire-format.ts";
 
-export interface ReplyIdentity {
-  /** made from the request's digest */
-  readonly id: string;
-  readonly model: string;
-  readonly includeUsage: boolean;
-}
-
-const defaultDeltaChars = 16;
 const defaultUsage: ScriptedUsage = { inputTokens: 100, outputTokens: 20 };
 /** providers send seconds since 1970; a fixed one keeps the bytes the same */
 const created = 1_700_000_000;
@@ -22,8 +16,8 @@ export function encodeFrames(reply: ModelReply, identity: ReplyIdentity): readon
   const chars = reply.deltaChars ?? defaultDeltaChars;
   const deltas: JsonObject[] = [
     { role: "assistant", content: "" },
-    ...pieces(reply.reasoning ?? "", chars).map((text) => ({ reasoning_content: text })),
-    ...pieces(reply.text ?? "", chars).map((text) => ({ content: text })),
+    ...splitText(reply.reasoning ?? "", chars).map((text) => ({ reasoning_content: text })),
+    ...splitText(reply.text ?? "", chars).map((text) => ({ content: text })),
     ...(reply.calls ?? []).flatMap((call, index) => callDeltas({ call, index, chars, identity })),
   ];
   const chunks = deltas.map((delta) =>
@@ -57,7 +51,7 @@ export function encodeBody(reply: ModelReply, identity: ReplyIdentity): JsonObje
     ...(calls.length > 0 ? { tool_calls: calls } : {}),
   };
   return {
-    id: identity.id,
+    id: idOf(identity),
     object: "chat.completion",
     created,
     model: identity.model,
@@ -66,13 +60,17 @@ export function encodeBody(reply: ModelReply, identity: ReplyIdentity): JsonObje
   };
 }
 
+function idOf({ digest }: ReplyIdentity): string {
+  return `chatcmpl-${digest.slice(0, 24)}`;
+}
+
 function finishOf(reply: ModelReply): string | null {
   if (reply.finish !== undefined) return reply.finish;
   return (reply.calls ?? []).length > 0 ? "tool_calls" : "stop";
 }
 
 function chunk(identity: ReplyIdentity, fields: JsonObject): JsonObject {
-  return { id: identity.id, object: "chat.completion.chunk", created, model: identity.model, ...fields };
+  return { id: idOf(identity), object: "chat.completion.chunk", created, model: identity.model, ...fields };
 }
 
 interface CallPlace {
@@ -89,24 +87,17 @@ function callDeltas({ call, index, chars, identity }: CallPlace): readonly JsonO
     type: "function",
     function: { name: call.name, arguments: "" },
   };
-  const rest = pieces(argsText(call), chars).map((text) => ({ index, function: { arguments: text } }));
+  const rest = splitText(argsText(call), chars).map((text) => ({ index, function: { arguments: text } }));
   return [opening, ...rest].map((part) => ({ tool_calls: [part] }));
 }
 
 function idField(call: ScriptedCall, index: number, identity: ReplyIdentity): { readonly id?: string } {
   if (call.id === null) return {};
-  return { id: call.id ?? `call_${identity.id.slice(-12)}_${index}` };
+  return { id: call.id ?? `call_${idOf(identity).slice(-12)}_${index}` };
 }
 
 function argsText(call: ScriptedCall): string {
   return typeof call.args === "string" ? call.args : JSON.stringify(call.args);
-}
-
-/** Splits at code points: a pair is never torn into two deltas, as no provider does. */
-function pieces(text: string, chars: number): readonly string[] {
-  const points = Array.from(text);
-  const count = Math.ceil(points.length / chars);
-  return Array.from({ length: count }, (_, at) => points.slice(at * chars, (at + 1) * chars).join(""));
 }
 
 function encodeUsage(usage: ScriptedUsage): JsonObject {

@@ -4,7 +4,7 @@
  * Each call has exactly one result directly behind its message, no result stands without its call, no id comes
  * twice, no assistant message is empty, and arguments are JSON text. A breach is a bug of the sender.
  */
-import type { SeenCall, SeenMessage } from "./chat-request.ts";
+import type { SeenCall, SeenMessage } from "./view-request.ts";
 
 export function findPairingBreaches(messages: readonly SeenMessage[]): readonly string[] {
   const breaches: string[] = [];

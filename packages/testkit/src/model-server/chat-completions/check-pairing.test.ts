@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { SeenMessage } from "./chat-request.ts";
 import { findPairingBreaches } from "./check-pairing.ts";
+import type { SeenMessage } from "./view-request.ts";
 
 const message = (role: string, fields: Partial<SeenMessage> = {}): SeenMessage => ({
   role,

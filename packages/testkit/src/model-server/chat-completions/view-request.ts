@@ -5,6 +5,8 @@
  * still be named in a violation.
  */
 import type { JsonObject, JsonValue } from "@sand/protocol";
+import { arrayOf, objectOf, textOf } from "../read-json.ts";
+import type { RequestView } from "../wire-format.ts";
 
 export interface SeenCall {
   readonly id: string;
@@ -20,28 +22,22 @@ export interface SeenMessage {
   readonly callId: string;
 }
 
-export interface RequestView {
-  readonly messages: readonly SeenMessage[];
-  readonly model: string;
-  readonly stream: boolean;
-  readonly includeUsage: boolean;
-  readonly lastUserText: string;
-  readonly step: number;
-  readonly toolResults: readonly string[];
+export function viewMessages(body: JsonObject): readonly SeenMessage[] {
+  return arrayOf(body.messages).map(viewMessage);
 }
 
 export function viewRequest(body: JsonObject): RequestView {
-  const messages = arrayOf(body.messages).map(viewMessage);
+  const messages = viewMessages(body);
+  const users = messages.filter((message) => message.role === "user");
   const lastUser = messages.findLastIndex((message) => message.role === "user");
   const since = messages.slice(lastUser + 1);
   return {
-    messages,
     model: textOf(body.model),
     stream: body.stream === true,
-    includeUsage: objectOf(body.stream_options).include_usage === true,
     lastUserText: messages[lastUser]?.text ?? "",
     step: since.filter((message) => message.role === "assistant").length,
     toolResults: since.filter((message) => message.role === "tool").map((message) => message.text),
+    userTexts: users.map((message) => message.text),
   };
 }
 
@@ -66,20 +62,4 @@ function contentText(content: JsonValue | undefined): string {
   return arrayOf(content)
     .map((part) => textOf(objectOf(part).text))
     .join("");
-}
-
-export function objectOf(value: JsonValue | undefined): JsonObject {
-  return isObject(value) ? value : {};
-}
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function arrayOf(value: JsonValue | undefined): readonly JsonValue[] {
-  return Array.isArray(value) ? value : [];
-}
-
-function textOf(value: JsonValue | undefined): string {
-  return typeof value === "string" ? value : "";
 }

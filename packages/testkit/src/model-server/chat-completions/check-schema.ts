@@ -6,8 +6,8 @@
  */
 import type { JsonObject, JsonValue } from "@sand/protocol";
 import { Ajv } from "ajv";
-import { objectOf } from "./chat-request.ts";
-import schema from "./openai-chat-request.gen.json" with { type: "json" };
+import schema from "../openai-chat-request.gen.json" with { type: "json" };
+import { objectOf } from "../read-json.ts";
 
 const reasoningFields = new Set(["reasoning_content", "reasoning", "reasoning_details"]);
 const breachesShownMax = 5;
