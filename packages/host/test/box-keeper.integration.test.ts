@@ -163,6 +163,18 @@ test("a daemon that doesn't take our token is absent as unauthorized, and nothin
   expect(state).toMatchObject({ state: "absent", code: "box/unauthorized" });
 });
 
+test("another workspace's daemon on the usual port is not ours, unless we are told to use it", async () => {
+  await readyBox(keeperWith({ token: "shared" }));
+  const { rpcPort: port } = JSON.parse(readFileSync(join(folder, "exec-daemon.json"), "utf8"));
+  mkdirSync(join(folder, "other"));
+  const other = { dataRoot: join(folder, "other"), workspaceRoot: join(folder, "other") };
+  const state = await keeperWith({ port, token: "shared" }, other).ensure();
+  expect(state.state === "absent" && state.reason).toContain("another workspace");
+  expect((await keeperWith({ port, token: "shared", useExisting: true }, other).ensure()).state).toBe(
+    "ready",
+  );
+});
+
 test("an open port that isn't a daemon is no box", async () => {
   const server = createServer((_request, response) => response.end("{}"));
   servers.push(server);

@@ -6,12 +6,12 @@
  * 2. With `useExisting` nothing is started; the daemon's own supervisor is given the time to.
  * 3. An absent box is a value with a code and a reason, never an exception: turns wait for it visibly.
  */
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { createSingleFlight, isSameProcess, type Logger } from "@sand/node-kit";
 import { BoxError, type Clock } from "@sand/protocol";
 import { execDiscoveryFile, parseExecDiscovery } from "@sand/protocol/exec";
-import type { BoxKeeper, BoxPort, BoxState } from "./box-port.ts";
+import type { BoxHealth, BoxKeeper, BoxPort, BoxState } from "./box-port.ts";
 import { createBoxClient } from "./create-box-client.ts";
 import { createDaemonTokens } from "./daemon-tokens.ts";
 import { findDaemonProgram, type SpawnedDaemon, spawnDaemon } from "./spawn-daemon.ts";
@@ -78,7 +78,12 @@ export function createBoxKeeper(deps: BoxKeeperDeps): BoxKeeper {
 
   async function tryOne(tried: Address): Promise<BoxState | undefined> {
     try {
-      await clientFor(tried).ping(closing.signal);
+      const health = await clientFor(tried).ping(closing.signal);
+      if (isForeign(tried, health)) {
+        return absent(
+          `the exec-daemon at ${tried.baseUrl} works in ${health.workspaceRoot}, another workspace`,
+        );
+      }
       if (!isSame(tried, address)) deps.logger.info({ event: "box.ready" }, "the exec-daemon answers");
       [address, hasAnswered] = [tried, true];
       return { state: "ready", box };
@@ -88,6 +93,14 @@ export function createBoxKeeper(deps: BoxKeeperDeps): BoxKeeper {
         ? { state: "absent", code: error.code, reason: error.message }
         : undefined;
     }
+  }
+
+  /** Somebody else's daemon may have the usual port, and take the same token when both are bare. */
+  function isForeign(tried: Address, health: BoxHealth): boolean {
+    // The one that this data root names is ours, wherever it was told to work.
+    const isNamed = tried.baseUrl.endsWith(`:${readDiscoveredPort(deps.dataRoot)}`);
+    if (deps.exec.useExisting || isNamed) return false;
+    return health.workspaceRoot !== realFolder(deps.workspaceRoot);
   }
 
   function clientFor(tried: Address): BoxPort {
@@ -158,6 +171,11 @@ export function createBoxKeeper(deps: BoxKeeperDeps): BoxKeeper {
 
 function absent(reason: string): BoxState {
   return { state: "absent", code: "box/unavailable", reason };
+}
+
+/** The daemon makes a workspace that isn't there; until then its name is all that there is. */
+function realFolder(path: string): string {
+  return existsSync(path) ? realpathSync(path) : path;
 }
 
 /** Where a daemon may be: where its discovery file says, if that process lives, and where the settings say. */
