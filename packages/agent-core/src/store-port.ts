@@ -16,7 +16,7 @@ import type {
   TranscriptEntry,
   TurnId,
 } from "@sand/protocol";
-import type { Provenance, TurnOutcome, TurnRecord } from "./turn-records.ts";
+import type { Provenance, TurnOutcome, TurnRecord, TurnRecordKind } from "./turn-records.ts";
 
 /** how a prompt meets a running turn */
 export type WhenBusy = "steer" | "queue" | "interrupt";
@@ -59,15 +59,33 @@ export interface StoredEntry {
   readonly entry: TranscriptEntry;
 }
 
+/** entries oldest first; `more` tells whether older ones exist */
+export interface EntryPage {
+  readonly entries: readonly StoredEntry[];
+  readonly more: boolean;
+}
+
+export interface PageBounds {
+  readonly limit: number;
+  readonly beforeSeq?: number;
+}
+
 /** Reads see the transaction's own writes when called on an `AgentTx`. All are indexed; none grows with history. */
 export interface AgentReads {
   getValue(key: string): JsonValue | undefined;
   findEntry(id: EntryId): StoredEntry | undefined;
-  /** the newest `limit` entries with `seq < beforeSeq`, oldest first; `more` tells whether older ones exist */
-  entriesBefore(page: { readonly limit: number; readonly beforeSeq?: number }): {
-    readonly entries: readonly StoredEntry[];
-    readonly more: boolean;
-  };
+  /** the newest `limit` entries with `seq < beforeSeq` */
+  entriesBefore(page: PageBounds): EntryPage;
+  /** the same of the main window: without tool calls and branches */
+  windowBefore(page: PageBounds): EntryPage;
+  /**
+   * The newest `limit` entries of a span, both ends included, that come before the entry at `beforeSeq`. The order is
+   * that of time, and of `seq` where the time is the same, so a clock that was set back loses no entry.
+   */
+  entriesInSpan(page: PageBounds & { readonly sinceMs?: number; readonly untilMs?: number }): EntryPage;
+  /** the newest `limit` entries that reply to `rootId`, oldest first */
+  repliesTo(rootId: EntryId, limit: number): readonly StoredEntry[];
+  countReplies(rootId: EntryId): number;
   findPrompt(nonce: ClientNonce): PromptRow | undefined;
   /** accepted and not yet delivered, in order of acceptance */
   pendingPrompts(): readonly PromptRow[];
@@ -75,6 +93,11 @@ export interface AgentReads {
   /** the newest settled turns before `beforeGeneration`, newest first */
   settledTurns(page: { readonly limit: number; readonly beforeGeneration?: number }): readonly TurnRow[];
   records(turnId: TurnId): readonly TurnRecord[];
+  /** the turn's records of one kind, in order */
+  recordsOfKind<Kind extends TurnRecordKind>(
+    turnId: TurnId,
+    kind: Kind,
+  ): readonly Extract<TurnRecord, { readonly kind: Kind }>[];
   /** the highest `seq` committed by this agent, 0 for none */
   lastSeq(): number;
 }

@@ -141,6 +141,8 @@ export type TurnRecord =
       readonly model: string;
       /** provider parts as received (reasoning with its metadata among them), for replay */
       readonly rawParts: readonly JsonObject[];
+      /** from the first to the last piece of reasoning as it came, in `ms`; absent when none came */
+      readonly reasoningMs?: number;
       readonly atMs: number;
     }
   | {

@@ -14,6 +14,7 @@ import { acquireHostLock, type OpenedHostIndex, openAgentStore, openHostIndex } 
 import { type ActiveAgent, openActiveAgent } from "./agents/active-agent.ts";
 import { createAgentDirectory, emptyTrash } from "./agents/agent-directory.ts";
 import { agentsFolder } from "./agents/agent-files.ts";
+import { createAgentSwitches } from "./agents/agent-switches.ts";
 import { createOpenAgents, type OpenAgents } from "./agents/open-agents.ts";
 import type { BoxKeeper, BoxPort } from "./box/box-port.ts";
 import { createBoxKeeper } from "./box/create-box-keeper.ts";
@@ -22,6 +23,7 @@ import { createEventHub, type EventHub } from "./events/event-hub.ts";
 import { createHostReplay } from "./events/host-replay.ts";
 import { createCommandHandlers } from "./gateway/commands/create-handlers.ts";
 import { startGateway } from "./gateway/start-gateway.ts";
+import { openHostSettings } from "./host-settings.ts";
 import { createHostStatus } from "./host-status.ts";
 import { createPromptDesk } from "./prompts/prompt-desk.ts";
 import { createTools } from "./tools/create-tools.ts";
@@ -121,7 +123,9 @@ async function openDoors(deps: HostDeps, scope: Scope, state: HostState, work: H
   const directory = createAgentDirectory({ dataRoot, index, open, active, clock, ids, stopTurns });
   const desk = createPromptDesk({ index, open, queue, clock, ids, activeAgentId });
   const status = createHostStatus({ version, startedAt, queue, box, clock, activeAgentId, busyHistory });
-  const handlers = createCommandHandlers({ directory, desk, status, ids });
+  const switches = createAgentSwitches({ open, clock });
+  const settings = openHostSettings({ dataRoot, index, logger });
+  const handlers = createCommandHandlers({ directory, switches, settings, desk, status, ids });
   const replay = createHostReplay({ index, openStore: async (id) => (await open.open(id)).store });
   const gatewayConfig = { ...config.gateway, dataRoot };
   const gateway = await startGateway({

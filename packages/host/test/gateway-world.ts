@@ -12,7 +12,14 @@ import { createEventHub, type EventHub } from "../src/events/event-hub.ts";
 import { createCommandHandlers } from "../src/gateway/commands/create-handlers.ts";
 import type { GatewayConfig, GatewayLimits } from "../src/gateway/gateway-config.ts";
 import { type Gateway, startGateway } from "../src/gateway/start-gateway.ts";
-import { type MemoryState, memoryDesk, memoryDirectory, memoryStatus } from "./memory-ports.ts";
+import {
+  type MemoryState,
+  memoryDesk,
+  memoryDirectory,
+  memorySettings,
+  memoryStatus,
+  memorySwitches,
+} from "./memory-ports.ts";
 
 export const token = "test-token-0123456789abcdef";
 
@@ -52,6 +59,8 @@ export async function createGatewayWorld(options: WorldOptions = {}): Promise<Ga
     config: configOf(options, dataRoot),
     handlers: createCommandHandlers({
       directory,
+      switches: memorySwitches(memory),
+      settings: memorySettings(),
       desk: memoryDesk(memory, directory),
       status,
       ids: randomIds,

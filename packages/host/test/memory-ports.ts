@@ -1,5 +1,5 @@
 /** The gateway's ports in memory, for tests of the gateway alone. They keep the promises of `host-ports.ts` and no more. */
-import type { AgentReads } from "@sand/agent-core";
+import type { AgentReads, EntryPage, PageBounds } from "@sand/agent-core";
 import { randomIds } from "@sand/node-kit";
 import {
   type AcceptanceRecord,
@@ -8,9 +8,17 @@ import {
   BoxError,
   brandId,
   type EntryId,
+  parseHostSettings,
   type TranscriptEntry,
 } from "@sand/protocol";
-import type { AgentDirectory, CreateAgentInput, HostStatus, PromptDesk } from "../src/gateway/host-ports.ts";
+import type {
+  AgentDirectory,
+  AgentSwitches,
+  CreateAgentInput,
+  HostSettingsDesk,
+  HostStatus,
+  PromptDesk,
+} from "../src/gateway/host-ports.ts";
 
 export const startedAt = 1_700_000_000_000;
 
@@ -109,6 +117,39 @@ export function memoryDirectory({ agents, entries }: MemoryState): AgentDirector
   };
 }
 
+export function memorySwitches({ agents }: MemoryState): AgentSwitches {
+  function change(id: AgentId, fields: Partial<AgentSummary>): void {
+    const index = agents.findIndex((row) => row.id === id);
+    const before = agents[index];
+    if (before === undefined) throw new BoxError("gateway/agent-not-found", "no agent has this id");
+    agents[index] = { ...before, ...fields };
+  }
+
+  return {
+    async setUnread(id, { isUnread }) {
+      change(id, { hasUnread: isUnread, unreadCount: isUnread ? 1 : 0 });
+    },
+    async changeSettings(id, { notificationsEnabled, notifyOnAgentUpdates, hiddenFromSidebar }) {
+      change(id, {
+        ...(notificationsEnabled === undefined ? {} : { notificationsEnabled }),
+        ...(notifyOnAgentUpdates === undefined ? {} : { notifyOnUpdatesEnabled: notifyOnAgentUpdates }),
+        ...(hiddenFromSidebar === undefined ? {} : { isHiddenFromSidebar: hiddenFromSidebar }),
+      });
+    },
+  };
+}
+
+export function memorySettings(): HostSettingsDesk {
+  let settings = parseHostSettings({});
+  return {
+    read: () => settings,
+    async change(patch) {
+      settings = parseHostSettings({ ...settings, ...patch });
+      return settings;
+    },
+  };
+}
+
 export function memoryDesk({ prompts }: MemoryState, directory: AgentDirectory): PromptDesk {
   return {
     async accept(input) {
@@ -170,18 +211,32 @@ export function memoryStatus(directory: AgentDirectory, onStatus: () => void): H
 
 function memoryReads(entries: readonly TranscriptEntry[]): AgentReads {
   const rows = entries.map((entry, index) => ({ seq: index + 1, entry }));
+  function page(found: typeof rows, { limit, beforeSeq }: PageBounds): EntryPage {
+    const older = found.filter((row) => row.seq < (beforeSeq ?? Number.POSITIVE_INFINITY));
+    return { entries: older.slice(-limit), more: older.length > limit };
+  }
   return {
     getValue: () => undefined,
     findEntry: () => undefined,
-    entriesBefore({ limit, beforeSeq }) {
-      const older = rows.filter((row) => row.seq < (beforeSeq ?? Number.POSITIVE_INFINITY));
-      return { entries: older.slice(-limit), more: older.length > limit };
-    },
+    entriesBefore: (bounds) => page(rows, bounds),
+    windowBefore: (bounds) =>
+      page(
+        rows.filter(({ entry }) => entry.kind !== "tool-call"),
+        bounds,
+      ),
+    entriesInSpan: ({ sinceMs = 0, untilMs = Number.POSITIVE_INFINITY, ...bounds }) =>
+      page(
+        rows.filter(({ entry }) => entry.timestampMs >= sinceMs && entry.timestampMs <= untilMs),
+        bounds,
+      ),
+    repliesTo: () => [],
+    countReplies: () => 0,
     findPrompt: () => undefined,
     pendingPrompts: () => [],
     openTurn: () => undefined,
     settledTurns: () => [],
     records: () => [],
+    recordsOfKind: () => [],
     lastSeq: () => rows.length,
   };
 }

@@ -19,9 +19,11 @@ export type {
 } from "./commands/prompting-commands.ts";
 export type { CreateAgentRequest, ProfileChange } from "./commands/roster-commands.ts";
 export { avatarColors, avatarShapes } from "./commands/roster-commands.ts";
-export type { AsyncTask, Subagent } from "./commands/transcript-commands.ts";
+export type { HostSettings, HostSettingsPatch } from "./commands/settings-commands.ts";
+export { defaultHostSettings } from "./commands/settings-commands.ts";
+export type { AsyncTask, Subagent, TranscriptWindow } from "./commands/transcript-commands.ts";
 export { tailLimit } from "./commands/transcript-commands.ts";
-export type { TranscriptPage } from "./commands/wire-shapes.ts";
+export type { OutlineItem, TranscriptPage } from "./commands/wire-shapes.ts";
 export type { CommittedEvent, HostEvent, TransientEvent } from "./committed-event.ts";
 export { creationDigestInput, promptDigestInput } from "./digest-input.ts";
 export type {
@@ -53,4 +55,5 @@ export type {
 export { brandId, isSafeAgentId } from "./ids.ts";
 export type { JsonObject, JsonValue } from "./json.ts";
 export { limits } from "./limits.ts";
+export { parseHostSettings } from "./parse-settings.ts";
 export { ports } from "./ports.ts";

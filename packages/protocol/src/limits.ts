@@ -19,6 +19,10 @@ export const limits = {
   deleteAgentsMaxIds: 1_000,
   attachmentsMaxPerPrompt: 64,
   attachmentPathMaxLength: 4_096,
+  settingsListMaxItems: 1_000,
+  /** the settings as JSON text: they are sent whole in one event frame */
+  settingsMaxBytes: 256 * 1024,
+  outlineMaxEntries: 1_000,
   transcriptTailDefault: 500,
   transcriptTailMax: 5_000,
   /** how often the event stream says that it is alive, in `ms` */

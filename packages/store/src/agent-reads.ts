@@ -1,6 +1,7 @@
 /** What can be asked of one agent's store. Every query goes by an index and has a limit, or is bounded by one turn. */
-import type { AgentReads, PromptRow, StoredEntry, TurnRecord, TurnRow } from "@sand/agent-core";
-import type { EntryId, JsonValue, TranscriptEntry } from "@sand/protocol";
+import type { AgentReads, PromptRow, TurnRecord, TurnRecordKind, TurnRow } from "@sand/agent-core";
+import type { JsonValue, TurnId } from "@sand/protocol";
+import { endOfNumbers, pageSize, readEntries } from "./entry-reads.ts";
 import type { EventLog } from "./event-log.ts";
 import { unpackPayload } from "./payload.ts";
 import {
@@ -13,30 +14,17 @@ import {
 } from "./rows.ts";
 import type { Connection } from "./sqlite.ts";
 
-/** the most entries or turns of one page (contract gateway: 5,000) */
-const pageMax = 5_000;
-/** above every `seq` and generation */
-const endOfNumbers = Number.MAX_SAFE_INTEGER;
-
-interface EntrySqlRow {
-  readonly seq: number;
-  readonly entry: string;
-}
-
 export function createAgentReads(connection: Connection, events: EventLog): AgentReads {
-  return { ...readTranscript(connection), ...readTurns(connection), lastSeq: () => events.lastSeq() };
+  return {
+    ...readEntries(connection),
+    ...readPrompts(connection),
+    ...readTurns(connection),
+    lastSeq: () => events.lastSeq(),
+  };
 }
 
-function readTranscript(
-  connection: Connection,
-): Pick<AgentReads, "getValue" | "findEntry" | "entriesBefore" | "findPrompt" | "pendingPrompts"> {
+function readPrompts(connection: Connection): Pick<AgentReads, "getValue" | "findPrompt" | "pendingPrompts"> {
   const value = connection.prepare<unknown[], string>("SELECT value FROM kv WHERE key = ?").pluck();
-  const entryById = connection.prepare<unknown[], EntrySqlRow>(
-    "SELECT seq, entry FROM transcript_entries WHERE id = ?",
-  );
-  const entryPage = connection.prepare<unknown[], EntrySqlRow>(
-    "SELECT seq, entry FROM transcript_entries WHERE seq < ? ORDER BY seq DESC LIMIT ?",
-  );
   const promptByNonce = connection.prepare<unknown[], PromptSqlRow>(
     `SELECT ${promptColumns} FROM prompts WHERE nonce = ?`,
   );
@@ -48,17 +36,6 @@ function readTranscript(
       const text = value.get(key);
       return text === undefined ? undefined : unpackPayload<JsonValue>(text);
     },
-    findEntry(id: EntryId) {
-      const row = entryById.get(id);
-      return row === undefined ? undefined : entryFromRow(row);
-    },
-    entriesBefore({ limit, beforeSeq }) {
-      const wanted = pageSize(limit);
-      // One more than asked for tells whether older ones exist, without counting them.
-      const rows = entryPage.all(beforeSeq ?? endOfNumbers, wanted + 1);
-      const entries = rows.slice(0, wanted).reverse().map(entryFromRow);
-      return { entries, more: rows.length > wanted };
-    },
     findPrompt(nonce) {
       const row = promptByNonce.get(nonce);
       return row === undefined ? undefined : promptFromRow(row);
@@ -67,7 +44,9 @@ function readTranscript(
   };
 }
 
-function readTurns(connection: Connection): Pick<AgentReads, "openTurn" | "settledTurns" | "records"> {
+function readTurns(
+  connection: Connection,
+): Pick<AgentReads, "openTurn" | "settledTurns" | "records" | "recordsOfKind"> {
   const open = connection.prepare<unknown[], TurnSqlRow>(
     `SELECT ${turnColumns} FROM turns WHERE state = 'open'`,
   );
@@ -76,6 +55,11 @@ function readTurns(connection: Connection): Pick<AgentReads, "openTurn" | "settl
   );
   const recordBodies = connection
     .prepare<unknown[], string>("SELECT body FROM turn_records WHERE turn_id = ? ORDER BY ordinal")
+    .pluck();
+  const bodiesOfKind = connection
+    .prepare<unknown[], string>(
+      "SELECT body FROM turn_records WHERE turn_id = ? AND kind = ? ORDER BY ordinal",
+    )
     .pluck();
   return {
     openTurn() {
@@ -86,13 +70,9 @@ function readTurns(connection: Connection): Pick<AgentReads, "openTurn" | "settl
       return settled.all(beforeGeneration ?? endOfNumbers, pageSize(limit)).map(turnFromRow);
     },
     records: (turnId) => recordBodies.all(turnId).map((body) => unpackPayload<TurnRecord>(body)),
+    recordsOfKind: <Kind extends TurnRecordKind>(turnId: TurnId, kind: Kind) =>
+      bodiesOfKind
+        .all(turnId, kind)
+        .map((body) => unpackPayload<Extract<TurnRecord, { readonly kind: Kind }>>(body)),
   };
-}
-
-function entryFromRow(row: EntrySqlRow): StoredEntry {
-  return { seq: row.seq, entry: unpackPayload<TranscriptEntry>(row.entry) };
-}
-
-function pageSize(limit: number): number {
-  return Math.min(Math.max(Math.trunc(limit), 0), pageMax);
 }

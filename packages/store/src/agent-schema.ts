@@ -50,4 +50,11 @@ CREATE TABLE events (seq INTEGER PRIMARY KEY, channel TEXT NOT NULL, payload TEX
 CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 `;
 
-export const agentMigrations: Migrations = [first];
+/** Pages of a span of time and threads, without a scan of the transcript. */
+const second = `
+CREATE INDEX transcript_times ON transcript_entries (json_extract(entry, '$.timestampMs'));
+CREATE INDEX transcript_replies ON transcript_entries (json_extract(entry, '$.replyToId'))
+  WHERE json_extract(entry, '$.replyToId') IS NOT NULL;
+`;
+
+export const agentMigrations: Migrations = [first, second];

@@ -127,11 +127,16 @@ function currentReads(reads: () => AgentReads): AgentReads {
     getValue: (key) => reads().getValue(key),
     findEntry: (id) => reads().findEntry(id),
     entriesBefore: (page) => reads().entriesBefore(page),
+    windowBefore: (page) => reads().windowBefore(page),
+    entriesInSpan: (page) => reads().entriesInSpan(page),
+    repliesTo: (rootId, limit) => reads().repliesTo(rootId, limit),
+    countReplies: (rootId) => reads().countReplies(rootId),
     findPrompt: (nonce) => reads().findPrompt(nonce),
     pendingPrompts: () => reads().pendingPrompts(),
     openTurn: () => reads().openTurn(),
     settledTurns: (page) => reads().settledTurns(page),
     records: (turnId) => reads().records(turnId),
+    recordsOfKind: (turnId, kind) => reads().recordsOfKind(turnId, kind),
     lastSeq: () => reads().lastSeq(),
   };
 }

@@ -32,14 +32,15 @@ function schemaOf(database: SqliteDatabase.Database): unknown[] {
     .all();
 }
 
-test("a store of version 1 opens and says what it said", async () => {
-  build("store-v1.sql", join(rig.agentFolder("ada"), "store.db"));
+test.each(["store-v1.sql", "store-v2.sql"])("%s opens and says what it said", async (fixture) => {
+  build(fixture, join(rig.agentFolder("ada"), "store.db"));
   const { read, ...store } = rig.open();
   expect(read.getValue("summary")).toEqual({ name: "Ada" });
   expect(read.entriesBefore({ limit: 9 }).entries.map(({ seq, entry }) => [seq, entry.kind])).toEqual([
     [11, "message"],
     [14, "tool-call"],
   ]);
+  expect(read.entriesInSpan({ limit: 9, sinceMs: 2 }).entries.map(({ seq }) => seq)).toEqual([14]);
   expect(read.findPrompt(brandId("n1"))).toEqual(
     promptRow("n1", { digest: "dddd", turnId: brandId("turn-1") }),
   );
@@ -69,6 +70,7 @@ test("an index of version 1 opens and says what it said", () => {
 
 test.each([
   ["store-v1.sql", agentMigrations],
+  ["store-v2.sql", agentMigrations],
   ["host-v1.sql", indexMigrations],
 ])("%s migrated has the schema of a fresh file", (fixture, migrations) => {
   const migrated = new SqliteDatabase(":memory:");

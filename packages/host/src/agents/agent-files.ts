@@ -8,6 +8,8 @@ import { writeFileAtomic } from "@sand/node-kit";
 import type { AgentId, AgentProfile } from "@sand/protocol";
 
 export interface AgentSettings {
+  /** ours; a file of another program doesn't have it */
+  readonly notificationsEnabled: boolean;
   readonly notifyOnAgentUpdates: boolean;
   readonly hiddenFromSidebar: boolean;
 }
@@ -60,7 +62,16 @@ export async function writeProfile(folder: string, profile: AgentProfile): Promi
 export function readSettings(folder: string): AgentSettings {
   const stored = readJsonObject(join(folder, "settings.json"));
   return {
+    notificationsEnabled: stored.notificationsEnabled !== false,
     notifyOnAgentUpdates: stored.notifyOnAgentUpdates !== false,
     hiddenFromSidebar: stored.hiddenFromSidebar === true,
   };
+}
+
+/** What other programs keep in the file stays there. */
+export async function writeSettings(folder: string, settings: AgentSettings): Promise<void> {
+  const path = join(folder, "settings.json");
+  await writeFileAtomic(path, `${JSON.stringify({ ...readJsonObject(path), ...settings }, null, 2)}\n`, {
+    mode: 0o600,
+  });
 }

@@ -41,6 +41,8 @@ export interface AgentHandle {
   readonly store: AgentStore;
   profile(): AgentProfile;
   setProfile(profile: AgentProfile): void;
+  settings(): AgentSettings;
+  setSettings(settings: AgentSettings): void;
   /** the open turn as committed, or `null` */
   turn(): TurnView | null;
   /** the turn that was open when the agent was opened: an earlier process began it */
@@ -70,7 +72,7 @@ const summaryKey = "summary";
 
 export function createAgentHandle(deps: AgentHandleDeps, opened: OpenedAgent): AgentHandle {
   const { agentId, folder, store } = opened;
-  const settings: AgentSettings = readSettings(folder);
+  let settings: AgentSettings = readSettings(folder);
   let profile = readProfile(folder, agentId);
   let view = readOpenTurn(store);
 
@@ -124,6 +126,10 @@ export function createAgentHandle(deps: AgentHandleDeps, opened: OpenedAgent): A
     profile: () => profile,
     setProfile(changed) {
       profile = changed;
+    },
+    settings: () => settings,
+    setSettings(changed) {
+      settings = changed;
     },
     turn: () => view,
     inheritedTurnId: view?.turnId ?? null,

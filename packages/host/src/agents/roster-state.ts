@@ -56,6 +56,15 @@ export function markViewed(tx: AgentTx, atMs: number): void {
   tx.setValue(unreadKey, { count: 0, lastViewedAt: atMs });
 }
 
+/** Shows the agent as unread, whatever was seen of it; what came in unseen stays counted. */
+export function markUnread(tx: AgentTx, viewedAtMs: number | null): void {
+  const before = readUnread(tx);
+  tx.setValue(unreadKey, {
+    count: Math.max(before.count, 1),
+    lastViewedAt: viewedAtMs ?? before.lastViewedAt,
+  });
+}
+
 /** Appends an entry and keeps the roster's view of it. `isViewed`: somebody has this agent open. */
 export function appendEntry(tx: AgentTx, entry: TranscriptEntry, isViewed: boolean): void {
   tx.appendEntry(entry);

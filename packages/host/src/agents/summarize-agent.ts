@@ -68,7 +68,7 @@ export function summarizeAgent(input: SummaryInput): AgentSummary {
     lastViewedAt: unread.lastViewedAt,
     lastActivityAt: roster.lastActivityAt,
     awaitingUserResponse: null,
-    notificationsEnabled: true,
+    notificationsEnabled: settings.notificationsEnabled,
     notifyOnUpdatesEnabled: settings.notifyOnAgentUpdates,
     isHiddenFromSidebar: settings.hiddenFromSidebar,
     origin: metadata?.origin ?? "user",

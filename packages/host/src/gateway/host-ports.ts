@@ -12,6 +12,8 @@ import type {
   AgentSummary,
   AsyncTask,
   ClientNonce,
+  HostSettings,
+  HostSettingsPatch,
   JsonValue,
   ProfileChange,
   PromptAcceptanceStatus,
@@ -47,6 +49,26 @@ export interface AgentDirectory {
   activeAgentId(): AgentId | null;
   activate(id: AgentId): Promise<void>;
   summary(id: AgentId): AgentSummary;
+}
+
+/** fields that are absent stay as they are */
+export interface AgentSettingsChange {
+  readonly notificationsEnabled?: boolean;
+  readonly notifyOnAgentUpdates?: boolean;
+  readonly hiddenFromSidebar?: boolean;
+}
+
+/** What a user sets on an agent's row. Each change is durable and its roster row published before it resolves. */
+export interface AgentSwitches {
+  /** `atMs`: when the user looked; now when `null` */
+  setUnread(id: AgentId, change: { readonly isUnread: boolean; readonly atMs: number | null }): Promise<void>;
+  changeSettings(id: AgentId, change: AgentSettingsChange): Promise<void>;
+}
+
+export interface HostSettingsDesk {
+  read(): HostSettings;
+  /** durable and published before it resolves; `gateway/body-too-large` when the settings as a whole get too large */
+  change(patch: HostSettingsPatch): Promise<HostSettings>;
 }
 
 export interface PromptInput {

@@ -8,6 +8,7 @@ import { hostCommands } from "./host-commands.ts";
 import { plannedCommandNames } from "./planned-commands.ts";
 import { promptingCommands } from "./prompting-commands.ts";
 import { rosterCommands } from "./roster-commands.ts";
+import { settingsCommands } from "./settings-commands.ts";
 import { transcriptCommands } from "./transcript-commands.ts";
 
 export const builtCommands = {
@@ -15,6 +16,7 @@ export const builtCommands = {
   ...promptingCommands,
   ...transcriptCommands,
   ...hostCommands,
+  ...settingsCommands,
 } as const;
 
 export type BuiltCommandName = keyof typeof builtCommands;

@@ -34,6 +34,17 @@ test.each<[BuiltCommandName, unknown, string]>([
   ["getAgentTranscriptTail", {}, "id"],
   ["openAgentTail", {}, "id"],
   ["getSubagents", {}, "id"],
+  ["openAgent", {}, "id"],
+  ["openAgentWindowed", {}, "id"],
+  ["getAgentTranscript", {}, "id"],
+  ["getAgentTranscriptPage", { id: "a" }, "limit"],
+  ["getAgentThread", { id: "a" }, "rootId"],
+  ["getConversationOutline", {}, "id"],
+  ["setAgentUnread", { id: "a" }, "isUnread"],
+  ["setAgentNotificationsEnabled", { id: "a" }, "isEnabled"],
+  ["setAgentNotifyOnUpdates", { isEnabled: true }, "id"],
+  ["setAgentHiddenFromSidebar", { id: "a" }, "isHidden"],
+  ["setHostSettings", { agentDefaultModel: { modelId: "m" } }, "agentDefaultModel.parameters"],
   ["getAsyncTasks", {}, "id"],
 ])("%s without a required field names it (%j)", (name, body, field) => {
   const refusal = refusalOf(name, body);
@@ -51,6 +62,10 @@ test.each<[BuiltCommandName, unknown, string]>([
   ["getAgentTranscriptTail", { id: "a", beforeSeq: -1 }, "beforeSeq"],
   ["createAgent", { name: "n", description: "d", avatarShape: "triangle" }, "avatarShape"],
   ["deleteAgents", { ids: "a" }, "ids"],
+  ["getAgentTranscriptPage", { id: "a", limit: 5, sinceMs: "yesterday" }, "sinceMs"],
+  ["setAgentUnread", { id: "a", isUnread: 1 }, "isUnread"],
+  ["setHostSettings", { notifications: { windowMs: -1 } }, "notifications.windowMs"],
+  ["setHostSettings", { mcpCustomInstructionsByServerId: { s: 1 } }, "mcpCustomInstructionsByServerId.s"],
 ])("%s with a field of a wrong kind names it (%j)", (name, body, field) => {
   const refusal = refusalOf(name, body);
   expect(refusal?.code).toBe("gateway/bad-request");
@@ -68,6 +83,16 @@ test("null for an optional field counts as absent", () => {
 test("null stays where the schema means it", () => {
   const profile = { name: "n", description: "d", avatarShape: null };
   expect(parseRequest("updateAgent", { id: "a", profile })).toEqual({ id: "a", profile });
+});
+
+test("fields that are not known are ignored also in an object that may be null", () => {
+  const agentDefaultModel = { modelId: "m", parameters: [] };
+  expect(
+    parseRequest("setHostSettings", {
+      agentDefaultModel: { ...agentDefaultModel, extra: 1 },
+      userTimeZone: null,
+    }),
+  ).toEqual({ agentDefaultModel, userTimeZone: null });
 });
 
 test.each([[null], [[]], ["x"], [7], [true]])("a body that is not an object is refused (%j)", (body) => {

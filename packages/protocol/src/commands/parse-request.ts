@@ -46,15 +46,23 @@ function isDeeperThan(value: unknown, levels: number): boolean {
 }
 
 function pickKnown(schema: TSchema, value: unknown): unknown {
-  if (!Type.IsObject(schema) || !isPlainObject(value)) return value;
+  if (!isPlainObject(value)) return value;
+  const shape = objectShapeOf(schema);
+  if (shape === undefined) return value;
   const picked: Record<string, unknown> = {};
-  for (const [key, field] of Object.entries(schema.properties)) {
+  for (const [key, field] of Object.entries(shape.properties)) {
     if (!Object.hasOwn(value, key)) continue;
     const member = value[key];
     if (member === null && Type.IsOptional(field) && !allowsNull(field)) continue;
     picked[key] = pickKnown(field, member);
   }
   return picked;
+}
+
+/** The fields of an object, also of one that may be null instead. */
+function objectShapeOf(schema: TSchema): Type.TObject | undefined {
+  if (Type.IsObject(schema)) return schema;
+  return Type.IsUnion(schema) ? schema.anyOf.find((member) => Type.IsObject(member)) : undefined;
 }
 
 function allowsNull(schema: TSchema): boolean {

@@ -2,7 +2,7 @@
 import Type, { type Static } from "typebox";
 import { limits } from "../limits.ts";
 import { built } from "./command-row.ts";
-import { agentIdField, agentSummary, emptyRequest, transcriptEntry } from "./wire-shapes.ts";
+import { agentIdField, agentSummary, emptyRequest, transcriptEntry, voidAnswer } from "./wire-shapes.ts";
 
 /** Shapes and colours that clients can draw; they check them, so another value would break a roster. */
 export const avatarShapes = [
@@ -90,5 +90,20 @@ export const rosterCommands = {
     Type.Object({ ids: Type.Array(agentIdField, { maxItems: limits.deleteAgentsMaxIds }) }),
     activeTranscript,
   ),
+  setAgentUnread: built(
+    Type.Object({
+      id: agentIdField,
+      isUnread: Type.Boolean(),
+      /** when the user looked; now when absent */
+      atMs: Type.Optional(Type.Number({ minimum: 0 })),
+    }),
+    voidAnswer,
+  ),
+  setAgentNotificationsEnabled: built(
+    Type.Object({ id: agentIdField, isEnabled: Type.Boolean() }),
+    voidAnswer,
+  ),
+  setAgentNotifyOnUpdates: built(Type.Object({ id: agentIdField, isEnabled: Type.Boolean() }), voidAnswer),
+  setAgentHiddenFromSidebar: built(Type.Object({ id: agentIdField, isHidden: Type.Boolean() }), voidAnswer),
   interruptAgentRun: built(Type.Object({ id: agentIdField }), Type.Object({ hadActiveRun: Type.Boolean() })),
 } as const;

@@ -6,6 +6,7 @@
  */
 import Type, { type Static, type TSchema } from "typebox";
 import type { AgentSummary } from "../agent-summary.ts";
+import { hostSettingsSchema } from "../commands/settings-commands.ts";
 import { asyncTask, subagent } from "../commands/transcript-commands.ts";
 import { agentSummary, transcriptEntry } from "../commands/wire-shapes.ts";
 import type { AgentId, CallId, TurnId } from "../ids.ts";
@@ -63,6 +64,7 @@ export const eventTable = {
   ),
   subagents: row(Type.Object({ agentId, subagents: Type.Array(subagent) })),
   "async-tasks": row(Type.Object({ agentId, tasks: Type.Array(asyncTask) })),
+  "host-settings": row(hostSettingsSchema),
   /** ours: the steps of a turn as they are committed */
   turn: row(
     Type.Object({

@@ -1,45 +1,58 @@
-/** Commands that read a transcript, the work in progress, and the host's own state. */
+/** Commands that read a transcript and the work in progress. */
+import type { AgentReads } from "@sand/agent-core";
 import type { AgentId } from "@sand/protocol";
 import type { CommandHandlers } from "../command-handlers.ts";
 import type { AgentDirectory, HostStatus } from "../host-ports.ts";
 import { parseAgentId } from "./agent-ids.ts";
-import { readActiveTranscript, readPage } from "./read-page.ts";
+import { readOutline } from "./read-outline.ts";
+import {
+  readActiveTranscript,
+  readPage,
+  readSpan,
+  readThread,
+  readTranscript,
+  readWindow,
+} from "./read-page.ts";
 
 type TranscriptHandlers = Pick<
   CommandHandlers,
   | "getTranscript"
+  | "getAgentTranscript"
   | "getAgentTranscriptTail"
+  | "getAgentTranscriptPage"
+  | "getAgentTranscriptWindow"
+  | "getAgentThread"
+  | "getConversationOutline"
+  | "openAgent"
   | "openAgentTail"
+  | "openAgentWindowed"
   | "getSubagents"
   | "getAsyncTasks"
-  | "getHostStatus"
 >;
 
-/** what clients may rely on beyond the oldest hosts */
-const capabilities = ["sendAcceptanceV1"];
-
 export function createTranscriptHandlers(directory: AgentDirectory, status: HostStatus): TranscriptHandlers {
+  const readsOf = (id: string): Promise<AgentReads> => directory.reads(parseAgentId(id));
+
+  /** Makes the agent active; an agent that can't be read is not opened. */
+  async function opened(id: string): Promise<AgentReads> {
+    const reads = await readsOf(id);
+    await directory.activate(parseAgentId(id));
+    return reads;
+  }
+
   return {
     getTranscript: () => readActiveTranscript(directory),
-    async getAgentTranscriptTail({ id, ...page }) {
-      return readPage(await directory.reads(parseAgentId(id)), page);
-    },
-    async openAgentTail({ id, ...page }) {
-      const agentId = parseAgentId(id);
-      const reads = await directory.reads(agentId);
-      await directory.activate(agentId);
-      return readPage(reads, page);
-    },
+    getAgentTranscript: async ({ id }) => readTranscript(await readsOf(id)),
+    getAgentTranscriptTail: async ({ id, ...page }) => readPage(await readsOf(id), page),
+    getAgentTranscriptPage: async ({ id, ...span }) => readSpan(await readsOf(id), span),
+    getAgentTranscriptWindow: async ({ id, ...page }) => readWindow(await readsOf(id), page),
+    getAgentThread: async ({ id, rootId }) => ({ entries: readThread(await readsOf(id), rootId) }),
+    getConversationOutline: async ({ id }) => readOutline(await readsOf(id)),
+    openAgent: async ({ id }) => readTranscript(await opened(id)),
+    openAgentTail: async ({ id, ...page }) => readPage(await opened(id), page),
+    openAgentWindowed: async ({ id, ...page }) => readWindow(await opened(id), page),
     getSubagents: async ({ id }) => [...(await status.subagents(knownAgentId(directory, id)))],
     getAsyncTasks: async ({ id }) => [...(await status.asyncTasks(knownAgentId(directory, id)))],
-    getHostStatus: async () => ({
-      hostVersion: status.version,
-      // Nobody asks a server for newer versions, so none is known.
-      latestHostVersion: null,
-      hostUpdateAvailable: null,
-      isBusy: status.isBusy(),
-      capabilities: [...capabilities],
-    }),
   };
 }
 
