@@ -5,6 +5,7 @@
  * the data root and the token files are still closed to the file operations.
  */
 import { mkdirSync, realpathSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
   credentialPaths,
@@ -15,11 +16,14 @@ import {
   type SandboxDecision,
   type SandboxProbe,
 } from "@sand/sandbox-policy";
+import { type CommandUser, runAsUser } from "./command-user.ts";
 import type { DaemonConfig } from "./config.ts";
 
 export interface BoxPolicy {
   readonly decision: SandboxDecision;
   readonly probe: SandboxProbe;
+  /** whom commands and file operations run as; undefined is our own account */
+  readonly user: CommandUser | undefined;
   readonly workspaceRoot: string;
   /** what enclosed commands see as `/tmp` */
   readonly temporaryRoot: string;
@@ -28,23 +32,39 @@ export interface BoxPolicy {
 }
 
 export async function openBoxPolicy(config: DaemonConfig): Promise<BoxPolicy> {
-  const temporaryRoot = join(config.dataRoot, "tmp");
-  mkdirSync(temporaryRoot, { recursive: true, mode: 0o700 });
   mkdirSync(config.workspaceRoot, { recursive: true });
   const searchPath = config.commandEnv.PATH ?? "";
   const probe: SandboxProbe =
     config.sandbox === "off"
       ? { works: false, missing: "SAND_SANDBOX is off" }
-      : await probeSandbox({ searchPath, scratchRoot: config.dataRoot });
+      : await probeSandbox({ searchPath, ...probePlace(config) });
   const decision = decideSandbox(config.sandbox, probe);
   const own = [config.dataRoot, ...config.secretFiles];
   const credentials = decision.kind === "enclose" ? credentialPaths(config.commandEnv.HOME ?? "/root") : [];
   return {
     decision,
     probe,
+    user: config.commandUser,
     workspaceRoot: realpathSync(config.workspaceRoot),
-    temporaryRoot: realpathSync(temporaryRoot),
+    temporaryRoot: openTemporaryRoot(config, decision),
     masked: resolveMasked([...own, ...credentials]),
     commandEnv: config.commandEnv,
   };
+}
+
+/** Another account can't reach the data root, so for its enclosed commands the folder is in its own home. */
+function openTemporaryRoot({ commandUser, dataRoot }: DaemonConfig, decision: SandboxDecision): string {
+  const isElsewhere = commandUser !== undefined && decision.kind === "enclose";
+  const path = join(isElsewhere ? commandUser.home : dataRoot, "tmp");
+  // In a home it is made by whoever made the account: a folder of ours would be closed to it.
+  if (!isElsewhere) mkdirSync(path, { recursive: true, mode: 0o700 });
+  return realpathSync(path);
+}
+
+/** The canary has to run as commands do. */
+function probePlace({ commandUser: user, dataRoot }: DaemonConfig) {
+  if (user === undefined) return { scratchRoot: dataRoot };
+  const wrap = (argv: readonly string[]): readonly string[] =>
+    runAsUser(user, { argv, env: {}, cwd: "/" }).argv;
+  return { scratchRoot: tmpdir(), wrap };
 }

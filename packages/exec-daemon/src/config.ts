@@ -11,6 +11,7 @@ import { join, resolve } from "node:path";
 import {
   type Env,
   flagValue,
+  integerBetween,
   oneOf,
   parseEnv,
   portValue,
@@ -20,6 +21,7 @@ import {
 } from "@sand/node-kit";
 import { BoxError, ports } from "@sand/protocol";
 import { type SandboxMode, sandboxModes } from "@sand/sandbox-policy";
+import { type CommandUser, readCommandUser } from "./command-user.ts";
 
 export interface DaemonConfig {
   readonly host: string;
@@ -34,6 +36,8 @@ export interface DaemonConfig {
   readonly ledger: boolean;
   readonly logLevel: string;
   readonly failpoint: string;
+  /** whom commands and file operations run as; undefined is the daemon's own account */
+  readonly commandUser: CommandUser | undefined;
   /** what commands start from */
   readonly commandEnv: Readonly<Record<string, string>>;
   readonly warnings: readonly string[];
@@ -89,6 +93,12 @@ export const daemonSettings = {
     fallback: "auto" as SandboxMode,
     about: "required, auto or off",
   }),
+  commandUid: setting<number | null>({
+    names: ["SAND_BOX_COMMAND_UID"],
+    parse: integerBetween(1, 2 ** 31 - 1),
+    fallback: null,
+    about: "account that commands and file operations run as; the daemon's own when not set",
+  }),
   ledger: setting({
     names: ["SAND_EXEC_LEDGER"],
     parse: flagValue,
@@ -137,6 +147,7 @@ export function parseDaemonConfig(env: Env): DaemonConfig {
   const secretFiles = [values.tokenFile, env.SAND_DEV_INFERENCE_TOKEN_FILE ?? ""].filter(
     (path) => path !== "",
   );
+  const commandUser = values.commandUid === null ? undefined : readCommandUser(values.commandUid);
   return Object.freeze({
     host: values.host,
     rpcPort: values.rpcPort,
@@ -148,7 +159,8 @@ export function parseDaemonConfig(env: Env): DaemonConfig {
     ledger: values.ledger,
     logLevel: values.logLevel,
     failpoint: values.failpoint,
-    commandEnv: commandEnvOf(env),
+    commandUser,
+    commandEnv: commandEnvOf(env, commandUser),
     warnings,
   });
 }
@@ -178,8 +190,8 @@ function readTokenFile(path: string): string {
   }
 }
 
-function commandEnvOf(env: Env): Readonly<Record<string, string>> {
-  const user = userInfo();
+function commandEnvOf(env: Env, account: CommandUser | undefined): Readonly<Record<string, string>> {
+  const user = account === undefined ? userInfo() : { username: account.name, homedir: account.home };
   const base: Record<string, string> = {
     PATH: defaultPath,
     LANG: "C.UTF-8",
@@ -189,7 +201,9 @@ function commandEnvOf(env: Env): Readonly<Record<string, string>> {
     LOGNAME: user.username,
     SHELL: "/bin/bash",
   };
+  const ofAnotherAccount = account === undefined ? [] : ["HOME", "USER", "LOGNAME"];
   for (const name of inheritedNames) {
+    if (ofAnotherAccount.includes(name)) continue;
     const value = env[name];
     if (value !== undefined && value !== "") base[name] = value;
   }

@@ -1,6 +1,7 @@
 /**
- * The exec-daemon's program. One file plays two roles: `daemon` (the default) serves the host, `keeper` keeps one
- * execution and outlives the daemon. A keeper loads nothing of the daemon.
+ * The exec-daemon's program. One file plays three roles: `daemon` (the default) serves the host, `keeper` keeps one
+ * execution and outlives the daemon, `files` does file operations as another account. The last two load nothing of the
+ * daemon.
  */
 import { writeSync } from "node:fs";
 
@@ -26,10 +27,20 @@ async function runKeeperRole(): Promise<void> {
   await runKeeper();
 }
 
+async function runFilesRole(): Promise<void> {
+  const { runFileRole } = await import("./files/run-file-role.ts");
+  await runFileRole();
+}
+
+function chooseRole(name: string | undefined): () => Promise<void> {
+  if (name === "keeper") return runKeeperRole;
+  return name === "files" ? runFilesRole : runDaemon;
+}
+
 /** The process's top: what arrives here ends it, with one line that says what to do. */
 async function main(): Promise<number> {
   try {
-    await (process.argv[2] === "keeper" ? runKeeperRole() : runDaemon());
+    await chooseRole(process.argv[2])();
     return 0;
   } catch (error) {
     const hint =

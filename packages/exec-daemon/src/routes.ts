@@ -5,14 +5,7 @@ import type { SandboxMode } from "@sand/sandbox-policy";
 import type { BoxPolicy } from "./box-policy.ts";
 import { describeCapabilities } from "./control/capabilities.ts";
 import type { Ping } from "./control/ping.ts";
-import { globFiles } from "./files/glob.ts";
-import { grepFiles } from "./files/grep.ts";
-import { listFolder, statPath } from "./files/list.ts";
-import { createPathFence } from "./files/path-fence.ts";
-import { readFileRange } from "./files/read.ts";
-import { createSearch } from "./files/search-program.ts";
-import { createFileWrite } from "./files/write.ts";
-import type { WriteJournal } from "./files/write-journal.ts";
+import type { FileVerbs } from "./files/file-verbs.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import { createAttach } from "./processes/attach.ts";
 import { forgetExecution } from "./processes/forget.ts";
@@ -28,15 +21,13 @@ export interface RouteDeps {
   readonly policy: BoxPolicy;
   readonly sandbox: SandboxMode;
   readonly ping: Ping;
-  readonly journal: WriteJournal | undefined;
+  readonly files: FileVerbs;
   readonly start: StartDeps;
   readonly signal: SignalDeps;
 }
 
 export function createRoutes(deps: RouteDeps): (router: ConnectRouter) => void {
-  const { ledger, policy } = deps;
-  const fence = createPathFence(policy);
-  const search = createSearch(policy, fence);
+  const { ledger, policy, files } = deps;
   const [start, attach, read, wait] = [
     createStart(deps.start),
     createAttach(ledger, deps.signal.clock),
@@ -44,7 +35,6 @@ export function createRoutes(deps: RouteDeps): (router: ConnectRouter) => void {
     createWait(ledger),
   ];
   const stdin = createStdinVerbs(ledger);
-  const writeFile = createFileWrite({ fence, journal: deps.journal });
 
   return (router) => {
     router.service(Control, {
@@ -63,12 +53,12 @@ export function createRoutes(deps: RouteDeps): (router: ConnectRouter) => void {
       forget: (request) => forgetExecution(ledger, request),
     });
     router.service(Files, {
-      read: (request) => readFileRange(fence, request),
-      write: (request) => writeFile(request),
-      list: (request) => listFolder(fence, request),
-      stat: (request) => statPath(fence, request),
-      grep: (request) => grepFiles(search, request),
-      glob: (request) => globFiles(search, request),
+      read: (request) => files.read(request),
+      write: (request) => files.write(request),
+      list: (request) => files.list(request),
+      stat: (request) => files.stat(request),
+      grep: (request) => files.grep(request),
+      glob: (request) => files.glob(request),
     });
   };
 }

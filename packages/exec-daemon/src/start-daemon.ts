@@ -17,10 +17,12 @@ import {
 } from "@sand/node-kit";
 import { invariant } from "@sand/protocol";
 import { type ExecDiscovery, execDiscoveryFile, parseExecDiscovery } from "@sand/protocol/exec";
-import { openBoxPolicy } from "./box-policy.ts";
+import { type BoxPolicy, openBoxPolicy } from "./box-policy.ts";
 import type { DaemonConfig } from "./config.ts";
 import { createPing } from "./control/ping.ts";
 import { takeDaemonLock } from "./daemon-lock.ts";
+import { createFileProcess } from "./files/file-process.ts";
+import { createFileVerbs, type FileVerbs } from "./files/file-verbs.ts";
 import { openWriteJournal } from "./files/write-journal.ts";
 import { createKeeperPool, type KeeperPool } from "./keeper/keeper-pool.ts";
 import { type Ledger, openLedger } from "./ledger/ledger.ts";
@@ -62,7 +64,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
 async function open(deps: DaemonDeps, scope: Scope, identity: ProcessIdentity): Promise<number> {
   const { config, log } = deps;
   const policy = await openBoxPolicy(config);
-  saySandbox(log, config, policy.decision);
+  saySandbox(log, config, policy);
   const ledger = openLedger({ dataRoot: config.dataRoot, enabled: config.ledger, clock: systemClock, log });
   scope.defer(() => ledger.close());
   const keepers = createKeeperPool({
@@ -79,7 +81,7 @@ async function open(deps: DaemonDeps, scope: Scope, identity: ProcessIdentity): 
     policy,
     sandbox: config.sandbox,
     ping,
-    journal: config.ledger ? openWriteJournal(config.dataRoot) : undefined,
+    files: openFiles(deps, scope, policy),
     start: {
       ledger,
       keepers,
@@ -107,6 +109,15 @@ async function open(deps: DaemonDeps, scope: Scope, identity: ProcessIdentity): 
   return server.port;
 }
 
+/** In this process, or in one of the account that commands have. */
+function openFiles({ config, selfCommand }: DaemonDeps, scope: Scope, policy: BoxPolicy): FileVerbs {
+  const journal = config.ledger ? openWriteJournal(config.dataRoot) : undefined;
+  if (policy.user === undefined) return createFileVerbs({ policy, journal });
+  const files = createFileProcess({ command: selfCommand, policy, journal });
+  scope.defer(() => files.close());
+  return files;
+}
+
 /** Ends with its keeper, which may be long after us, so no scope waits for it. */
 async function followKeeper(work: () => Promise<void>, log: Logger, task: string): Promise<void> {
   try {
@@ -116,11 +127,7 @@ async function followKeeper(work: () => Promise<void>, log: Logger, task: string
   }
 }
 
-function saySandbox(
-  log: Logger,
-  config: DaemonConfig,
-  decision: { kind: string; reason?: string; missing?: string },
-): void {
+function saySandbox(log: Logger, config: DaemonConfig, { decision, user }: BoxPolicy): void {
   for (const warning of config.warnings) log.warn({ event: "config.unknown" }, warning);
   if (config.token === "local") {
     log.warn(
@@ -128,7 +135,12 @@ function saySandbox(
       "the token is `local`: any program of this machine can give orders here",
     );
   }
-  if (decision.kind === "bare") {
+  if (decision.kind === "bare" && user !== undefined) {
+    log.info(
+      { event: "sandbox.user", user: user.name, reason: decision.reason },
+      "commands are kept apart by an account of their own, without bubblewrap",
+    );
+  } else if (decision.kind === "bare") {
     log.warn(
       { event: "sandbox.off", reason: decision.reason },
       "COMMANDS RUN WITHOUT A SANDBOX and can read what this account can read",

@@ -6,7 +6,7 @@
  */
 import { execFile } from "node:child_process";
 import { accessSync, constants } from "node:fs";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { delimiter, isAbsolute, join } from "node:path";
 import type { SandboxProbe } from "./decide-sandbox.ts";
 import { planSandbox } from "./plan-sandbox.ts";
@@ -16,6 +16,8 @@ export interface ProbeOptions {
   readonly searchPath: string;
   /** a folder of ours for the canary's files */
   readonly scratchRoot: string;
+  /** Turns the canary's arguments into those that run it as another account, which must reach the scratch folder. */
+  readonly wrap?: (argv: readonly string[]) => readonly string[];
 }
 
 const canaryMaxMs = 10_000;
@@ -29,18 +31,23 @@ export async function probeSandbox(options: ProbeOptions): Promise<SandboxProbe>
     return { works: false, missing: "the program bwrap (bubblewrap) is not installed" };
   const scratch = await mkdtemp(join(options.scratchRoot, "sandbox-probe-"));
   try {
-    return await runCanary(program, scratch);
+    return await runCanary(program, scratch, options.wrap ?? ((argv) => argv));
   } finally {
     await rm(scratch, { recursive: true, force: true });
   }
 }
 
-async function runCanary(program: string, scratch: string): Promise<SandboxProbe> {
+async function runCanary(
+  program: string,
+  scratch: string,
+  wrap: (argv: readonly string[]) => readonly string[],
+): Promise<SandboxProbe> {
   const [workspace, temporary] = [join(scratch, "workspace"), join(scratch, "tmp")];
   const masked = join(workspace, "masked");
   await mkdir(masked, { recursive: true });
   await mkdir(temporary);
   await writeFile(join(masked, "secret"), "x");
+  for (const folder of [scratch, workspace, temporary]) await chmod(folder, 0o777);
   const args = planSandbox(
     {
       workspaceRoot: workspace,
@@ -51,8 +58,9 @@ async function runCanary(program: string, scratch: string): Promise<SandboxProbe
     },
     { cwd: workspace, argv: ["/bin/sh", "-c", canaryScript], infoFd: null },
   );
+  const [started = program, ...rest] = wrap([program, ...args]);
   return await new Promise((resolve) => {
-    execFile(program, [...args], { timeout: canaryMaxMs, env: {} }, (error, stdout, stderr) => {
+    execFile(started, rest, { timeout: canaryMaxMs, env: {} }, (error, stdout, stderr) => {
       if (error === null && stdout === canaryText) resolve({ works: true, program });
       else resolve({ works: false, missing: nameMissing(stderr) });
     });

@@ -27,6 +27,7 @@ export function describeCapabilities(
     sandboxMode: mode,
     capabilities: [
       ...byEnclosure.map((name) => capability(name, enclosed, whyBare)),
+      capability("command-account", policy.user !== undefined, "SAND_BOX_COMMAND_UID is not set"),
       capability("ledger", ledger, "SAND_EXEC_LEDGER is off"),
       capability(
         "cgroup",

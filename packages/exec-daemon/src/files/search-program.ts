@@ -10,6 +10,7 @@ import { BoxError } from "@sand/protocol";
 import { isBeneath, planSandbox } from "@sand/sandbox-policy";
 import { rgPath } from "@vscode/ripgrep";
 import type { BoxPolicy } from "../box-policy.ts";
+import { runAsUser } from "../command-user.ts";
 import { limits } from "../limits.ts";
 import { type PathFence, realPathOf } from "./path-fence.ts";
 
@@ -65,6 +66,16 @@ function commandFor(
   fence: PathFence,
   run: SearchRun,
   place: Place,
+): { argv: readonly string[]; cwd: string; env: Readonly<Record<string, string>> } {
+  const command = enclosedCommand(policy, fence, run, place);
+  return policy.user === undefined ? command : runAsUser(policy.user, command);
+}
+
+function enclosedCommand(
+  policy: BoxPolicy,
+  fence: PathFence,
+  run: SearchRun,
+  place: Place,
 ): { argv: string[]; cwd: string; env: Record<string, string> } {
   const env = { PATH: policy.commandEnv.PATH ?? "", LANG: "C.UTF-8" };
   const leftOut = fence.closed
@@ -88,7 +99,11 @@ function commandFor(
 }
 
 async function runProgram(
-  command: { argv: string[]; cwd: string; env: Record<string, string> },
+  command: {
+    readonly argv: readonly string[];
+    readonly cwd: string;
+    readonly env: Readonly<Record<string, string>>;
+  },
   run: SearchRun,
 ): Promise<{ truncated: boolean; timedOut: boolean }> {
   const [program = "", ...args] = command.argv;

@@ -21,7 +21,7 @@ export interface WriteIntent {
 }
 
 export interface WriteJournal {
-  find(operationId: string): WriteIntent | undefined;
+  find(operationId: string): Promise<WriteIntent | undefined>;
   put(operationId: string, intent: WriteIntent): Promise<void>;
 }
 
@@ -49,7 +49,7 @@ export function openWriteJournal(dataRoot: string): WriteJournal {
   }
 
   return {
-    find(operationId) {
+    async find(operationId) {
       try {
         // Written whole by ourselves, so reading it is its parser.
         return JSON.parse(readFileSync(fileOf(operationId), "utf8")) as WriteIntent;

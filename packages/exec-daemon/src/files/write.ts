@@ -53,7 +53,7 @@ async function writeOnce(deps: WriteDeps, request: FilesWriteRequest, path: stri
     deps.fence.check(resolve(realPathOf(folder), basename(path)), "write");
     const current = await readCurrent(deps.fence, target);
     const after = createHash("sha256").update(request.data).digest("hex");
-    const known = deps.journal?.find(request.operationId);
+    const known = await deps.journal?.find(request.operationId);
     if (known !== undefined) refuseOther(known, path, after);
     if (known?.done === true || (known !== undefined && current.sha256 === after))
       return answer(request, known, true);
@@ -151,7 +151,7 @@ interface Replacement {
 async function replace({ request, folder, target, current }: Replacement): Promise<void> {
   const kept = current === undefined ? newFileMode : current.mode & 0o7777;
   await writeFileAtomic(target, request.data, { mode: (request.mode ?? kept) & 0o7777 });
-  if (process.getuid?.() !== 0) return;
+  if (process.geteuid?.() !== 0) return;
   // Written by root, but it belongs to whoever the old one, or the folder, belongs to.
   const owner = current ?? (await stat(pathWithin(folder, ".")));
   if (owner.uid !== 0 || owner.gid !== 0) await lchown(target, owner.uid, owner.gid);

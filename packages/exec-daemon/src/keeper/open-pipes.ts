@@ -25,7 +25,9 @@ const { O_RDONLY, O_RDWR, O_WRONLY, O_NONBLOCK } = constants;
 export function openPipes(folder: string, withStdin: boolean): CommandPipes {
   const names = ["pipe-0", "pipe-1", "pipe-2"].map((name) => join(folder, name));
   const [inPath = "", outPath = "", errPath = ""] = names;
-  execFileSync("mkfifo", ["-m", "600", ...names], {
+  // Open to every account, for the command may have another one and open `/dev/stdout` again. Nobody else can reach
+  // the folder, and the names don't stay.
+  execFileSync("mkfifo", ["-m", "666", ...names], {
     env: { PATH: "/usr/local/bin:/usr/bin:/bin" },
     stdio: "ignore",
   });

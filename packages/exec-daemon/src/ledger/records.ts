@@ -5,6 +5,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { InvariantError } from "@sand/protocol";
+import type { CommandUser } from "../command-user.ts";
 import { executionFiles } from "./execution-folder.ts";
 
 /** what the keeper needs; it knows nothing of policies */
@@ -15,6 +16,8 @@ export interface LaunchPlan {
   readonly stdin: boolean;
   /** 0 is none */
   readonly killMs: number;
+  /** absent: the daemon's own account; the argv changes to it by itself */
+  readonly user?: CommandUser;
   /** the argv is bubblewrap's: it tells the command's pid on descriptor 3, and 128+n stands for a signal */
   readonly sandboxed: boolean;
 }

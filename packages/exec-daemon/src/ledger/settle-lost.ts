@@ -33,7 +33,8 @@ export function settleLost(execution: TrackedExecution, reason: string): void {
 function killLeftovers(execution: TrackedExecution): void {
   const { started } = execution;
   if (started !== undefined && isSameProcess(started)) sendSignal(-started.pgid, "SIGKILL");
-  for (const pid of findMarked(execution.start.executionId)) sendSignal(pid, "SIGKILL");
+  const { executionId, launch } = execution.start;
+  for (const pid of findMarked(executionId, launch.user)) sendSignal(pid, "SIGKILL");
 }
 
 interface SpoolEnd {

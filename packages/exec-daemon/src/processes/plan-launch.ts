@@ -10,13 +10,21 @@ import { BoxError } from "@sand/protocol";
 import type { StartRequest } from "@sand/protocol/exec";
 import { isBeneath, planSandbox, resolveMasked } from "@sand/sandbox-policy";
 import type { BoxPolicy } from "../box-policy.ts";
+import { runAsUser } from "../command-user.ts";
 import { markerName } from "../ledger/execution-folder.ts";
 import type { LaunchPlan } from "../ledger/records.ts";
 
 /** the descriptor that the keeper gives to bubblewrap */
 const infoFd = 3;
 
+/** The last step, whatever the sandbox: the change to the account that commands have. */
 export function planLaunch(policy: BoxPolicy, request: StartRequest): LaunchPlan {
+  const launch = planEnclosed(policy, request);
+  const { user } = policy;
+  return user === undefined ? launch : { ...launch, ...runAsUser(user, launch), user };
+}
+
+function planEnclosed(policy: BoxPolicy, request: StartRequest): LaunchPlan {
   const { decision } = policy;
   if (decision.kind === "refuse") {
     throw new BoxError(

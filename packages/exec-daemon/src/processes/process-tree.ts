@@ -1,5 +1,7 @@
 /** Finds processes that belong to an execution, by descent and by the marker in their environment, and signals them. */
+import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
+import { type CommandUser, runAsUser } from "../command-user.ts";
 import { markerName } from "../ledger/execution-folder.ts";
 
 export interface ProcessRow {
@@ -8,9 +10,42 @@ export interface ProcessRow {
 }
 
 /** The processes whose first environment names this execution. One that cleared its environment isn't found. */
-export function findMarked(executionId: string): readonly number[] {
+export function findMarked(executionId: string, user?: CommandUser): readonly number[] {
+  if (user !== undefined) return findMarkedAs(user, `${markerName}=${executionId}`);
   const marker = `\0${markerName}=${executionId}\0`;
   return listPids().filter((pid) => `\0${readText(`/proc/${pid}/environ`)}`.includes(marker));
+}
+
+const searchMaxMs = 5000;
+const searchMaxBytes = 1024 * 1024;
+
+/** Another account's environments are closed to us whatever we may do, so that account is asked to look. */
+function findMarkedAs(user: CommandUser, marker: string): readonly number[] {
+  const files = listPids().map((pid) => `/proc/${pid}/environ`);
+  const search = ["/bin/grep", "--null-data", "--line-regexp", "--fixed-strings", "--files-with-matches"];
+  const run = runAsUser(user, {
+    argv: [...search, "--no-messages", "--text", `--regexp=${marker}`, "--", ...files],
+    env: {},
+    cwd: "/",
+  });
+  const [program = "", ...args] = run.argv;
+  const found = readOutput(program, args);
+  return found
+    .split("\n")
+    .flatMap((line) => /^\/proc\/(\d+)\//u.exec(line)?.[1] ?? [])
+    .map(Number);
+}
+
+function readOutput(program: string, args: readonly string[]): string {
+  try {
+    const limits = { timeout: searchMaxMs, maxBuffer: searchMaxBytes };
+    return execFileSync(program, [...args], { ...limits, env: {}, encoding: "utf8", stdio: "pipe" });
+  } catch (error) {
+    // It says failure when nothing was found, or when one of the processes had ended in between.
+    return error instanceof Error && "stdout" in error && typeof error.stdout === "string"
+      ? error.stdout
+      : "";
+  }
 }
 
 /** Every living descendant of `pid`, nearest first. */

@@ -58,8 +58,9 @@ async function killAfter({ deps, execution, scope, graceMs, signal }: KillPlan):
 
 function deliver(execution: TrackedExecution, scope: SignalScope, name: NodeJS.Signals): boolean {
   const { started } = execution;
+  const { user } = execution.start.launch;
   if (started === undefined || execution.exit !== undefined || !isSameProcess(started)) {
-    return signalAll(findMarked(execution.start.executionId), name);
+    return signalAll(findMarked(execution.start.executionId, user), name);
   }
   switch (scope) {
     case SignalScope.UNSPECIFIED:
@@ -69,7 +70,7 @@ function deliver(execution: TrackedExecution, scope: SignalScope, name: NodeJS.S
       return sendSignal(-started.pgid, name);
     case SignalScope.TREE:
       return signalAll(
-        [started.pid, ...findDescendants(started.pid), ...findMarked(execution.start.executionId)],
+        [started.pid, ...findDescendants(started.pid), ...findMarked(execution.start.executionId, user)],
         name,
       );
   }
