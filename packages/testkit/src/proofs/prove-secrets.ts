@@ -7,6 +7,7 @@
 
 import { randomBytes } from "node:crypto";
 import { copyFileSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { callOrFail, fieldOf, textOf } from "../gateway-client.ts";
 import type { SandBundles } from "../processes/sand-bundles.ts";
@@ -75,6 +76,14 @@ function plantedSecrets(): WorldSecrets {
   return { gateway: make("gateway"), daemon: make("daemon"), provider: make("provider") };
 }
 
+/** A sandboxed command has a /tmp of its own, so a Node that lies there is taken along into the workspace. */
+function reachableNode(workspace: string): string {
+  if (!process.execPath.startsWith(`${tmpdir()}/`)) return process.execPath;
+  const copy = join(workspace, "node");
+  copyFileSync(process.execPath, copy);
+  return copy;
+}
+
 async function scanInWorld(
   options: SecretsProofOptions,
   sandbox: "required" | "off",
@@ -90,7 +99,7 @@ async function scanInWorld(
   const made = await callOrFail(access, "createAgent", { name: "scanner", description: "" });
   const id = textOf(fieldOf(fieldOf(made, "agent"), "id"));
   const roots = [world.folder, "/run", "/dev/shm", "/home", "/var/tmp", "/root", "/tmp"];
-  const command = `${process.execPath} ${scanner} ${report} '${JSON.stringify(roots)}'`;
+  const command = `${reachableNode(world.workspace)} ${scanner} ${report} '${JSON.stringify(roots)}'`;
   await callOrFail(access, "sendPrompt", { agentId: id, prompt: `script:run ${command}` });
   await waitForIdle({ access: () => access }, [id]);
   const tail = JSON.stringify(await callOrFail(access, "getAgentTranscriptTail", { id }));
