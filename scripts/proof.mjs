@@ -34,7 +34,7 @@ const proofs = {
     nonce: ({ bundles }) => kit.proveNonce({ bundles, posts: 200, kills: 50 }),
     stream: ({ bundles, seed }) => kit.proveStream({ bundles, seed, byteCuts: 300, frameStride: 1 }),
     secrets: ({ bundles }) => kit.proveSecrets({ bundles }),
-    fuzz: ({ bundles, seed }) => kit.runFuzz({ bundles, seed, requests: 25_000, perTargetMin: 500 }),
+    fuzz: ({ bundles, seed }) => kit.runFuzz({ bundles, seed, requests: 20_000, perTargetMin: 500 }),
   },
 };
 

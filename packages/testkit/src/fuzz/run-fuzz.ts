@@ -19,9 +19,9 @@ import { type RawAnswer, sendRequest } from "./send-request.ts";
 export interface FuzzOptions {
   readonly bundles: SandBundles;
   readonly seed: number;
-  /** requests in all; every target gets an equal share */
+  /** requests in all, at least; every target gets an equal share */
   readonly requests: number;
-  /** the fewest requests that every command and route must get; raw frames don't count */
+  /** the fewest requests that every command and route must get, raw frames not counted; more are sent for it if need be */
   readonly perTargetMin: number;
 }
 
@@ -30,6 +30,8 @@ const answerDeadlineMs = 15_000;
 /** what the proof allows over the start, after collection */
 const growthMaxBytes = 64 * 1024 * 1024;
 const healthEvery = 500;
+/** some of a target's share are raw frames, which reach no target */
+const shareForRaw = 1.1;
 
 interface FuzzRun {
   readonly findings: Findings;
@@ -45,6 +47,7 @@ export async function runFuzz(options: FuzzOptions): Promise<ProofResult> {
   const daemon = await world.startDaemon();
   const { access, process: host } = await world.startHost(memoryExtras(memoryFile));
   const targets = [...gatewayTargets(await makeIds(access)), ...daemonTargets()];
+  const requests = Math.max(options.requests, Math.ceil(targets.length * options.perTargetMin * shareForRaw));
   const startBytes = await measureMemory(host, memoryFile);
   const run: FuzzRun = {
     findings: collectFindings(),
@@ -53,20 +56,20 @@ export async function runFuzz(options: FuzzOptions): Promise<ProofResult> {
     statuses: new Map(),
     withBearer: 0,
   };
-  await sendAll(run, options, targets, world);
+  await sendAll(run, { seed: options.seed, requests }, targets, world);
   await expectAlive(run.findings, access, [host, daemon]);
   const endBytes = await measureMemory(host, memoryFile);
   const grownMb = toMb(endBytes - startBytes);
   run.findings.expect(endBytes <= startBytes + growthMaxBytes, `the host has grown by ${grownMb} MB`);
   expectCleanLogs(run.findings, world);
-  const bearerShare = Math.round((100 * run.withBearer) / options.requests);
+  const bearerShare = Math.round((100 * run.withBearer) / requests);
   run.findings.expect(bearerShare >= 70, `only ${bearerShare} % carried a valid bearer`);
   const fewest = Math.min(...targets.map((target) => run.counts.get(target.name) ?? 0));
   run.findings.expect(fewest >= options.perTargetMin, `one target got only ${fewest} requests`);
   return {
     figures: {
       seed: options.seed,
-      requests: options.requests,
+      requests,
       withValidBearerPercent: bearerShare,
       targets: targets.length,
       fewestForOneTarget: fewest,
@@ -102,7 +105,7 @@ function readDaemonPort(world: SandWorld): number {
 /** Workers take the next request when they are free, so that `underWayMax` is kept without waiting for the slowest. */
 async function sendAll(
   run: FuzzRun,
-  options: FuzzOptions,
+  options: Pick<FuzzOptions, "seed" | "requests">,
   targets: readonly FuzzTarget[],
   world: SandWorld,
 ): Promise<void> {
