@@ -6,7 +6,7 @@
  */
 import type { ModelPart, ModelPort, ModelRequest } from "@sand/agent-core";
 import { BoxError, type Clock } from "@sand/protocol";
-import { type StreamLimits, streamLimits } from "./limits.ts";
+import { maxOutputTokensDefault, type StreamLimits, streamLimits } from "./limits.ts";
 import { createOfflineModel } from "./offline/offline-model.ts";
 
 export interface OfflineConfig {
@@ -25,7 +25,23 @@ export interface OpenAiCompatibleConfig {
   readonly includeUsage?: boolean;
 }
 
-export type ModelConfig = OfflineConfig | OpenAiCompatibleConfig;
+export interface AnthropicConfig {
+  readonly provider: "anthropic";
+  /** up to and with the version, for instance `https://api.anthropic.com/v1` */
+  readonly baseUrl: string;
+  /** `null` for a server that asks for none */
+  readonly apiKey: string | null;
+  readonly model: string;
+  readonly limits?: Partial<StreamLimits>;
+  /** tokens of an answer when a request names no number */
+  readonly maxOutputTokens?: number;
+  /** tokens that the model may think with, on top of its answer; left out, thinking is as the model has it */
+  readonly thinkingTokens?: number;
+  /** whether to mark the request for the provider's prompt cache, which a few servers refuse; yes when left out */
+  readonly markCache?: boolean;
+}
+
+export type ModelConfig = OfflineConfig | OpenAiCompatibleConfig | AnthropicConfig;
 
 export interface ModelDeps {
   readonly clock: Clock;
@@ -36,11 +52,13 @@ export function createModel(config: ModelConfig, deps: ModelDeps): ModelPort {
     case "offline":
       return createOfflineModel();
     case "openai-compatible":
-      return createLazyModel(config, deps);
+      return createChatModel(config, deps);
+    case "anthropic":
+      return createMessagesModel(config, deps);
   }
 }
 
-function createLazyModel(config: OpenAiCompatibleConfig, { clock }: ModelDeps): ModelPort {
+function createChatModel(config: OpenAiCompatibleConfig, { clock }: ModelDeps): ModelPort {
   const settings = {
     provider: config.provider,
     baseUrl: parseBaseUrl(config.baseUrl),
@@ -57,6 +75,28 @@ function createLazyModel(config: OpenAiCompatibleConfig, { clock }: ModelDeps): 
   }
 
   return { provider: config.provider, model: config.model, stream };
+}
+
+function createMessagesModel(config: AnthropicConfig, { clock }: ModelDeps): ModelPort {
+  const { provider, model, apiKey } = config;
+  const settings = {
+    provider,
+    baseUrl: parseBaseUrl(config.baseUrl),
+    apiKey,
+    model,
+    limits: { ...streamLimits, ...config.limits },
+    maxOutputTokens: config.maxOutputTokens ?? maxOutputTokensDefault,
+    thinkingTokens: config.thinkingTokens ?? null,
+    markCache: config.markCache ?? true,
+    clock,
+  };
+
+  async function* stream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelPart> {
+    const { streamMessage } = await import("./anthropic/stream-message.ts");
+    yield* streamMessage(settings, request, signal);
+  }
+
+  return { provider, model, stream };
 }
 
 function parseBaseUrl(text: string): string {

@@ -22,6 +22,12 @@ export const streamLimits: StreamLimits = {
   callsMax: 128,
 };
 
+/** tokens of an answer, where the wire format wants a number and nobody named one */
+export const maxOutputTokensDefault = 32_000;
+
+/** characters of one event of a stream */
+export const eventMaxChars = 8 * 1024 * 1024;
+
 /** longest wait that a provider may ask for, in `ms`; a wish beyond it is cut down to it */
 export const retryAfterMaxMs = 300_000;
 

@@ -1,6 +1,6 @@
 /** What the tests of the port share: a request, a way to collect a stream, and a model of our scripted server. */
 import type { ModelMessage, ModelPart, ModelPort, ModelRequest, ToolDescription } from "@sand/agent-core";
-import { createModel, type OpenAiCompatibleConfig } from "@sand/inference";
+import { type AnthropicConfig, createModel, type OpenAiCompatibleConfig } from "@sand/inference";
 import { systemClock } from "@sand/node-kit";
 import { brandId, type RequestId } from "@sand/protocol";
 import type { ScriptedModel } from "@sand/testkit/model-server";
@@ -43,6 +43,37 @@ export function modelOf(server: ScriptedModel, rest: Partial<OpenAiCompatibleCon
     { clock: systemClock },
   );
 }
+
+export function messagesModelOf(server: ScriptedModel, rest: Partial<AnthropicConfig> = {}): ModelPort {
+  return createModel(
+    { provider: "anthropic", baseUrl: server.baseUrl, apiKey: "key-for-tests", model: "scripted", ...rest },
+    { clock: systemClock },
+  );
+}
+
+/** what both adapters take in the tests of what both promise */
+export type SharedConfig = Pick<Partial<OpenAiCompatibleConfig>, "limits" | "apiKey" | "baseUrl">;
+
+export interface Adapter {
+  readonly name: "openai-compatible" | "anthropic";
+  readonly modelOf: (server: ScriptedModel, rest?: SharedConfig) => ModelPort;
+  /** data of one frame that brings a text, given as JSON writes it */
+  readonly textFrame: (escaped: string) => string;
+}
+
+export const adapters: readonly Adapter[] = [
+  {
+    name: "openai-compatible",
+    modelOf,
+    textFrame: (escaped) => `{"choices":[{"index":0,"delta":{"content":"${escaped}"}}]}`,
+  },
+  {
+    name: "anthropic",
+    modelOf: messagesModelOf,
+    textFrame: (escaped) =>
+      `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"${escaped}"}}`,
+  },
+];
 
 /** ample for a healthy loopback exchange; an unbounded wait would hide a stream that never ends */
 const collectMaxMs = 20_000;

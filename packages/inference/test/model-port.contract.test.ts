@@ -8,6 +8,7 @@ import {
   callsOf,
   collect,
   endOf,
+  messagesModelOf,
   modelOf,
   requestOf,
   shellTool,
@@ -39,6 +40,12 @@ const subjects: readonly Subject[] = [
   {
     name: "openai-compatible",
     model: () => modelOf(server),
+    talk: "script:say a text that is long enough for several deltas, whatever their size",
+    work: "script:run ls",
+  },
+  {
+    name: "anthropic",
+    model: () => messagesModelOf(server),
     talk: "script:say a text that is long enough for several deltas, whatever their size",
     work: "script:run ls",
   },

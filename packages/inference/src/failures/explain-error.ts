@@ -1,10 +1,18 @@
 /** Turns whatever the provider library throws into the failure part that ends our stream. */
-import { APICallError, InvalidResponseDataError, JSONParseError } from "@ai-sdk/provider";
+import { APICallError, InvalidResponseDataError } from "@ai-sdk/provider";
 import type { JsonValue } from "@sand/protocol";
 import { NotAStreamError } from "../fetch-event-stream.ts";
 import { objectOf } from "../json-reading.ts";
 import { classifyFailure, type FailurePart, failurePart } from "./classify-failure.ts";
 import { parseRetryAfter } from "./parse-retry-after.ts";
+
+/** The body of a good answer ended before its end. */
+export class BrokenStreamError extends Error {
+  constructor(cause: unknown) {
+    super("the connection broke off", { cause });
+    this.name = "BrokenStreamError";
+  }
+}
 
 export function explainError(error: unknown, nowMs: number, sentReasoning = false): FailurePart {
   if (APICallError.isInstance(error)) return explainCallError(error, nowMs, sentReasoning);
@@ -13,7 +21,8 @@ export function explainError(error: unknown, nowMs: number, sentReasoning = fals
     const retryable = !error.contentType.startsWith("text/html");
     return failurePart("inference/malformed", { message: `${error.message}; check the base URL`, retryable });
   }
-  if (JSONParseError.isInstance(error) || InvalidResponseDataError.isInstance(error)) {
+  if (error instanceof BrokenStreamError) return brokenOff();
+  if (InvalidResponseDataError.isInstance(error)) {
     return failurePart("inference/malformed", {
       message: "the model's stream has a chunk that can't be read",
       retryable: true,
@@ -35,15 +44,17 @@ function explainCallError(error: APICallError, nowMs: number, sentReasoning: boo
     });
   }
   // A good status with an error is a connection that broke inside the body.
-  if (status >= 200 && status < 300) {
-    return failurePart("inference/incomplete", {
-      message: "the connection to the model broke off",
-      retryable: true,
-    });
-  }
+  if (status >= 200 && status < 300) return brokenOff();
   const retryAfterMs = parseRetryAfter(error.responseHeaders ?? {}, nowMs);
   const body = bodyError(error.responseBody ?? "");
   return classifyFailure({ status, error: body, retryAfterMs, sentReasoning });
+}
+
+function brokenOff(): FailurePart {
+  return failurePart("inference/incomplete", {
+    message: "the connection to the model broke off",
+    retryable: true,
+  });
 }
 
 /** The error inside a body: `{error: {...}}`, `{error: "…"}`, or the bare object of other servers. */

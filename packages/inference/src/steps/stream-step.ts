@@ -4,14 +4,18 @@
  * Never throws for what a provider does: a failure is the last part. An abort by the caller ends the stream without
  * a further part. Nothing is retried here, because the turn's loop does that with a counter that survives a restart.
  */
-import { JSONParseError, type LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import type { ModelPart } from "@sand/agent-core";
 import type { Clock, JsonValue } from "@sand/protocol";
 import { failurePart } from "../failures/classify-failure.ts";
 import { explainError } from "../failures/explain-error.ts";
 import type { StreamLimits } from "../limits.ts";
 import { type StallWatch, startStallWatch } from "../stall-watch.ts";
-import type { StepAssembly } from "./step-assembly.ts";
+import { malformed, type StepAssembly } from "./step-assembly.ts";
+
+export type StreamItem =
+  | { readonly kind: "chunk"; readonly chunk: JsonValue }
+  /** a chunk that is no JSON */
+  | { readonly kind: "unreadable" };
 
 export interface StepSource {
   readonly limits: StreamLimits;
@@ -20,7 +24,8 @@ export interface StepSource {
   /** whether the request gives reasoning back, so that a refusal may be about it */
   readonly sentReasoning: boolean;
   readonly assembly: StepAssembly;
-  open(signal: AbortSignal): Promise<ReadableStream<LanguageModelV4StreamPart>>;
+  /** sends the request with the first step, and gives its chunks */
+  read(signal: AbortSignal): AsyncIterable<StreamItem>;
 }
 
 export async function* streamStep(source: StepSource, signal: AbortSignal): AsyncGenerator<ModelPart> {
@@ -57,15 +62,10 @@ async function* readParts(
   // Set once for headers and first token together: a provider that answers at once and then says nothing is silent.
   const firstEndMs = startMs + Math.min(limits.firstTokenMs, limits.totalMs);
   watch.expectWithin(firstEndMs - startMs, "first token");
-  const reader = (await source.open(stop)).getReader();
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return;
-    if (value.type === "error" && JSONParseError.isInstance(value.error))
-      yield explainError(value.error, clock.nowMs());
-    if (value.type !== "raw" || value.rawValue === undefined) continue;
+  for await (const item of source.read(stop)) {
     watch.arrived();
-    yield* assembly.accept(rawChunk(value));
+    if (item.kind === "unreadable") yield malformed("a chunk is no JSON");
+    else yield* assembly.accept(item.chunk);
     if (!assembly.begun) {
       watch.expectWithin(firstEndMs - clock.nowMs(), "first token");
       continue;
@@ -73,13 +73,6 @@ async function* readParts(
     const patienceMs = assembly.finished ? limits.closeGraceMs : limits.idleMs;
     watch.expectWithin(Math.min(patienceMs, endMs - clock.nowMs()), "further token");
   }
-}
-
-type RawPart = Extract<LanguageModelV4StreamPart, { readonly type: "raw" }>;
-
-/** The library's raw value is the outcome of its JSON parser. */
-function rawChunk(part: RawPart): JsonValue {
-  return part.rawValue as JsonValue;
 }
 
 function failureOf(error: unknown, watch: StallWatch, { clock, sentReasoning }: StepSource): ModelPart {

@@ -40,7 +40,8 @@ function placeBreaches(messages: readonly SeenMessage[], at: number): readonly s
 }
 
 function blockBreaches(block: JsonObject, idsSeen: Set<string>): readonly string[] {
-  switch (block.type) {
+  const type = textOf(block.type);
+  switch (type) {
     case "text":
       return isBlank(textOf(block.text)) ? ["a blank text"] : [];
     case "tool_use":
