@@ -6,7 +6,16 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createLogger, randomIds, systemClock } from "@sand/node-kit";
-import { callGateway, callOrFail, createTempFolder, fieldOf, listOf, textOf, waitUntil } from "@sand/testkit";
+import {
+  callGateway,
+  callOrFail,
+  createTempFolder,
+  fieldOf,
+  type GatewayAccess,
+  listOf,
+  textOf,
+  waitUntil,
+} from "@sand/testkit";
 import { type ModelScript, type ScriptedModel, startScriptedModel } from "@sand/testkit/model-server";
 import { readConfig } from "../src/config.ts";
 import { type Host, startHost } from "../src/start-host.ts";
@@ -20,6 +29,8 @@ export interface TestHost extends AsyncDisposable {
   readonly workspace: string;
   readonly dataRoot: string;
   readonly logLines: readonly string[];
+  /** of the running host; another one after a restart */
+  access(): GatewayAccess;
   call(command: string, body: unknown): Promise<unknown>;
   /** status of a call that may fail */
   status(command: string, body: unknown): Promise<number>;
@@ -107,6 +118,7 @@ export async function startTestHost(options: TestHostOptions): Promise<TestHost>
     workspace,
     dataRoot,
     logLines,
+    access,
     call: (command, body) => callOrFail(access(), command, body),
     async status(command, body) {
       const reply = await callGateway(access(), command, body);

@@ -13,7 +13,14 @@ import {
   type ToolCallRecord,
 } from "@sand/agent-core";
 import { failpoint } from "@sand/node-kit";
-import { brandId, type CallId, type EntryId, type RequestId, type ToolCallEntry } from "@sand/protocol";
+import {
+  brandId,
+  type CallId,
+  type Clock,
+  type EntryId,
+  type RequestId,
+  type ToolCallEntry,
+} from "@sand/protocol";
 import { retryingKey } from "../agents/summarize-agent.ts";
 import { buildRequest, hashRequest } from "./build-request.ts";
 import { createDeltaStream } from "./delta-stream.ts";
@@ -57,7 +64,7 @@ async function streamStep(
   context: TurnContext,
   call: ModelCall,
   request: ModelRequest,
-): Promise<CollectedStep | null> {
+): Promise<StreamedStep | null> {
   const { handle, fence, services } = context;
   const signal = AbortSignal.any([context.interrupted, context.stopping]);
   const subject = {
@@ -67,19 +74,37 @@ async function streamStep(
   } as const;
   const deltas = createDeltaStream(services.publish, subject);
   const collector = createStepCollector();
+  const thinking = createStretch(services.clock);
   let isFirst = true;
   for await (const part of services.model.stream(request, signal)) {
     if (isFirst) failpoint("effect.model.begin");
     isFirst = false;
     collector.add(part);
+    if (part.type === "reasoning-delta") thinking.mark();
     if (part.type === "text-delta") deltas.add(part.text);
     if (signal.aborted) break;
   }
   deltas.end();
-  return signal.aborted ? null : collector.result();
+  return signal.aborted ? null : { ...collector.result(), reasoningMs: thinking.ms() };
 }
 
-type CompletedStep = Extract<CollectedStep, { kind: "completed" }>;
+/** Time from the first mark to the last, in `ms`; not above 0 without two marks, or when the clock was set back. */
+function createStretch(clock: Clock): { mark(): void; ms(): number } {
+  let first: number | undefined;
+  let last = 0;
+  return {
+    mark() {
+      last = clock.nowMs();
+      first ??= last;
+    },
+    ms: () => (first === undefined ? 0 : last - first),
+  };
+}
+
+/** a step as collected, and how long its reasoning came for */
+type StreamedStep = CollectedStep & { readonly reasoningMs: number };
+
+type CompletedStep = Extract<StreamedStep, { kind: "completed" }>;
 
 async function commitStep(
   context: TurnContext,
@@ -91,7 +116,7 @@ async function commitStep(
   const calls = nameCalls(context, call.step, step);
   const isAnswer = calls.length === 0 && step.text !== "";
   const answerEntryId = isAnswer ? brandId<EntryId>(`${fence.turnId}.s${call.step}.answer`) : null;
-  const { finish, text, usage, rawParts } = step;
+  const { finish, text, usage, rawParts, reasoningMs } = step;
   const { provider, model } = services.model;
   await handle.commit((tx) => {
     const atMs = services.clock.nowMs();
@@ -106,6 +131,7 @@ async function commitStep(
       provider,
       model,
       rawParts,
+      ...(reasoningMs > 0 ? { reasoningMs } : {}),
       atMs,
     } as const;
     recordInTurn(tx, fence, completed);
