@@ -47,6 +47,8 @@ export interface TurnView {
   readonly prompts: readonly { readonly prompt: PromptText; readonly beforeStep: number }[];
   readonly steps: readonly StepView[];
   readonly attempt: AttemptView | null;
+  /** the provider refused the reasoning that it got in this turn, so the turn goes on without any */
+  readonly reasoningRefused: boolean;
   readonly interruptedBy: "user" | "prompt" | "delete" | null;
   readonly resumesWithoutProgress: number;
   readonly boxAbsences: number;
@@ -141,6 +143,7 @@ function startView(record: Extract<TurnRecord, { kind: "turnStarted" }>): TurnVi
     prompts: [],
     steps: [],
     attempt: null,
+    reasoningRefused: false,
     interruptedBy: null,
     resumesWithoutProgress: 0,
     boxAbsences: 0,
@@ -165,6 +168,7 @@ function withFailure(view: TurnView, record: Extract<TurnRecord, { kind: "stepFa
     throw damaged(`a failure of step ${record.step}, which is not under way`);
   return {
     ...view,
+    reasoningRefused: view.reasoningRefused || record.code === "inference/bad-reasoning",
     attempt: {
       ...view.attempt,
       failures: view.attempt.failures + 1,

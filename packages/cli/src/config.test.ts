@@ -45,8 +45,9 @@ const providers: readonly (readonly [Record<string, string>, string, boolean])[]
   [{}, "offline", false],
   [{ OPENROUTER_API_KEY: "k" }, "openrouter", true],
   [{ OPENROUTER_API_KEY: "k", SAND_INFERENCE_MODEL: "m" }, "openrouter", false],
-  [{ OPENAI_API_KEY: "k", ANTHROPIC_API_KEY: "k", SAND_INFERENCE_MODEL: "m" }, "openai", false],
-  [{ ANTHROPIC_API_KEY: "k", SAND_INFERENCE_MODEL: "m" }, "anthropic", true],
+  [{ OPENAI_API_KEY: "k", ANTHROPIC_API_KEY: "k", SAND_INFERENCE_MODEL: "m" }, "anthropic", false],
+  [{ OPENAI_API_KEY: "k", SAND_INFERENCE_MODEL: "m" }, "openai", false],
+  [{ ANTHROPIC_API_KEY: "k" }, "anthropic", true],
   [{ SAND_INFERENCE_PROVIDER: "offline", OPENROUTER_API_KEY: "k" }, "offline", false],
   [{ SAND_INFERENCE_PROVIDER: "openai-compatible" }, "openai-compatible", true],
 ];

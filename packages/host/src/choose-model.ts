@@ -7,7 +7,7 @@ import { BoxError } from "@sand/protocol";
 export type ModelChoice =
   | { readonly provider: "offline" }
   | {
-      readonly provider: "openai-compatible";
+      readonly provider: "openai-compatible" | "anthropic";
       readonly baseUrl: string;
       readonly apiKey: string | null;
       readonly model: string;
@@ -26,6 +26,7 @@ export interface ModelSettings {
 }
 
 const openAiUrl = "https://api.openai.com/v1";
+const anthropicUrl = "https://api.anthropic.com/v1";
 const openRouterUrl = "https://openrouter.ai/api/v1";
 const modelHint =
   "set SAND_INFERENCE_MODEL to the name of a model of this provider, or SAND_INFERENCE_PROVIDER=offline";
@@ -47,12 +48,20 @@ export function chooseModel(settings: ModelSettings): ModelChoice {
 
 function chooseNamed(settings: ModelSettings, provider: string): ModelChoice {
   if (provider === "offline") return { provider: "offline" };
+  if (provider === "anthropic") {
+    return {
+      provider,
+      baseUrl: settings.inferenceBaseUrl ?? anthropicUrl,
+      apiKey: settings.inferenceApiKey ?? settings.anthropicKey,
+      model: requireModel(settings, provider),
+    };
+  }
   if (provider !== "openai-compatible") {
     throw new BoxError("config/invalid", `SAND_INFERENCE_PROVIDER is ${JSON.stringify(provider)}`, {
-      hint: "use offline or openai-compatible",
+      hint: "use offline, openai-compatible or anthropic",
     });
   }
-  const model = requireModel(settings, "openai-compatible");
+  const model = requireModel(settings, provider);
   return {
     provider,
     baseUrl: settings.inferenceBaseUrl ?? openAiUrl,
@@ -70,14 +79,13 @@ function chooseByKey(settings: ModelSettings): ModelChoice {
       model: requireModel(settings, "OPENROUTER_API_KEY"),
     };
   }
-  if (settings.anthropicKey !== null && settings.openAiKey === null) {
-    throw new BoxError(
-      "config/invalid",
-      "ANTHROPIC_API_KEY is set, but this version doesn't speak that provider's format yet",
-      {
-        hint: "use an OpenAI-compatible endpoint (SAND_INFERENCE_BASE_URL), or SAND_INFERENCE_PROVIDER=offline",
-      },
-    );
+  if (settings.anthropicKey !== null) {
+    return {
+      provider: "anthropic",
+      baseUrl: anthropicUrl,
+      apiKey: settings.anthropicKey,
+      model: requireModel(settings, "ANTHROPIC_API_KEY"),
+    };
   }
   if (settings.openAiKey !== null) {
     return {

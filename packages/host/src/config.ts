@@ -79,7 +79,7 @@ export const hostSettings = {
     fallback: "auto",
     about: "whether commands must be sandboxed",
   }),
-  inferenceProvider: optionalText(["SAND_INFERENCE_PROVIDER"], "offline or openai-compatible"),
+  inferenceProvider: optionalText(["SAND_INFERENCE_PROVIDER"], "offline, openai-compatible or anthropic"),
   inferenceBaseUrl: optionalText(["SAND_INFERENCE_BASE_URL"], "base URL of the provider, with its version"),
   inferenceApiKey: secretText("SAND_INFERENCE_API_KEY", "key of the provider"),
   inferenceModel: optionalText(["SAND_INFERENCE_MODEL"], "name of the model"),

@@ -27,14 +27,8 @@ export function describeModel(config: CliConfig): ModelChoice {
     return withModel(config.provider ?? "openai-compatible");
   }
   if (secrets.OPENROUTER_API_KEY !== undefined) return withModel("openrouter");
+  if (secrets.ANTHROPIC_API_KEY !== undefined) return withModel("anthropic");
   if (secrets.OPENAI_API_KEY !== undefined) return withModel("openai");
-  if (secrets.ANTHROPIC_API_KEY !== undefined) {
-    return {
-      provider: "anthropic",
-      model,
-      problem: "this version doesn't speak the format of ANTHROPIC_API_KEY yet",
-    };
-  }
   return { provider: "offline", model: undefined, problem: undefined };
 }
 

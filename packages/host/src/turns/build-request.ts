@@ -27,7 +27,8 @@ export function buildRequest(context: TurnContext, requestId: RequestId): ModelR
   const system = systemText({ profile: context.handle.profile(), workspaceRoot: services.workspaceRoot });
   const messages = buildMessages(system, [...context.history, view]);
   const tools = [...context.tools.values()].map((tool) => tool.description);
-  return { requestId, messages, tools, parameters: {} };
+  const request = { requestId, messages, tools, parameters: {} };
+  return view.reasoningRefused ? { ...request, dropReasoning: true } : request;
 }
 
 /** The newest settled turns that fit into `tokensMax`, oldest first. A turn is taken whole or not at all. */
@@ -53,8 +54,9 @@ function readHistory(context: TurnContext, tokensMax: number): readonly TurnView
 
 /** SHA-256 of what is sent, hex; the request id isn't part of it, so a repeated attempt has the same hash. */
 export function hashRequest(request: ModelRequest): string {
-  const { messages, tools, parameters } = request;
+  const { messages, tools, parameters, dropReasoning } = request;
+  const sent = { messages, tools, parameters, ...(dropReasoning === true ? { dropReasoning } : {}) };
   return createHash("sha256")
-    .update(canonicalJson(asJson({ messages, tools, parameters })))
+    .update(canonicalJson(asJson(sent)))
     .digest("hex");
 }
