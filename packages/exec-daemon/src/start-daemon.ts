@@ -23,6 +23,7 @@ import { createPing } from "./control/ping.ts";
 import { takeDaemonLock } from "./daemon-lock.ts";
 import { createFileProcess } from "./files/file-process.ts";
 import { createFileVerbs, type FileVerbs } from "./files/file-verbs.ts";
+import { removeHalfWritten } from "./files/remove-half-written.ts";
 import { openWriteJournal } from "./files/write-journal.ts";
 import { createKeeperPool, type KeeperPool } from "./keeper/keeper-pool.ts";
 import { type Ledger, openLedger } from "./ledger/ledger.ts";
@@ -110,8 +111,9 @@ async function open(deps: DaemonDeps, scope: Scope, identity: ProcessIdentity): 
 }
 
 /** In this process, or in one of the account that commands have. */
-function openFiles({ config, selfCommand }: DaemonDeps, scope: Scope, policy: BoxPolicy): FileVerbs {
+function openFiles({ config, log, selfCommand }: DaemonDeps, scope: Scope, policy: BoxPolicy): FileVerbs {
   const journal = config.ledger ? openWriteJournal(config.dataRoot) : undefined;
+  if (journal !== undefined) removeHalfWritten(journal, log);
   if (policy.user === undefined) return createFileVerbs({ policy, journal });
   const files = createFileProcess({ command: selfCommand, policy, journal });
   scope.defer(() => files.close());

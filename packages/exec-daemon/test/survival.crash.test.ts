@@ -1,5 +1,5 @@
 /** What is left of executions when the daemon, or a keeper, dies by SIGKILL at a bad moment. */
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isSameProcess } from "@sand/node-kit";
 import { type Event, ExecutionState } from "@sand/protocol/exec";
@@ -149,4 +149,36 @@ test("with the ledger off a repeat is a second run, which is why there is one", 
 test("a second daemon on the same data root is refused, and the first goes on", async () => {
   await expect(daemon.again()).rejects.toThrow("the daemon ended with 1");
   expect(await daemon.control.ping({ nonce: "n" })).toMatchObject({ nonce: "n" });
+});
+
+test("a stop reaches an intent that no keeper claimed: it never runs, and that is known", async () => {
+  const request = shell("unstarted", "echo run >> runs");
+  await daemon.processes.start(request);
+  await gather(daemon, "unstarted");
+  await daemon.kill();
+  // What is left when the daemon dies right behind its intent.
+  for (const name of readdirSync(folderOf("unstarted")))
+    if (name !== "start.json") rmSync(join(folderOf("unstarted"), name));
+  rmSync(join(daemon.workspace, "runs"));
+  daemon = await daemon.again();
+  expect(await daemon.processes.signal({ processId: "unstarted", name: "SIGTERM" })).toMatchObject({
+    delivered: true,
+  });
+  const { events } = await gather(daemon, "unstarted");
+  expect(kindsOf(events)).toEqual(["started", "exited", "closed"]);
+  expect(await daemon.processes.start(request)).toMatchObject({ existing: true });
+  expect(existsSync(join(daemon.workspace, "runs"))).toBe(false);
+});
+
+test("a copy that a killed daemon left beside the file it wrote is gone after the next start", async () => {
+  const write = { path: "notes.txt", data: Buffer.from("whole"), operationId: "op" };
+  await daemon.files.write(write);
+  await daemon.kill();
+  const [journal = ""] = readdirSync(join(daemon.dataRoot, "file-writes"));
+  const record = join(daemon.dataRoot, "file-writes", journal);
+  writeFileSync(record, readFileSync(record, "utf8").replace('"done":true', '"done":false'));
+  const [half, others] = [".notes.txt.0123456789ab.tmp", [".notes.txt.swp", ".other.txt.0123456789ab.tmp"]];
+  for (const name of [half, ...others]) writeFileSync(join(daemon.workspace, name), "half");
+  daemon = await daemon.again();
+  expect(readdirSync(daemon.workspace).sort()).toEqual([...others, "notes.txt"].sort());
 });

@@ -23,6 +23,12 @@ function temporaryPath(path: string): string {
   return join(dirname(path), `.${kept}.${randomBytes(6).toString("hex")}.tmp`);
 }
 
+/** True for a name that a write to the file `fileName` gives its temporary copy; one that is left is of a dead process. */
+export function isTemporaryOf(fileName: string, name: string): boolean {
+  const start = `.${fileName.slice(0, keptNameMaxChars)}.`;
+  return name.startsWith(start) && /^[0-9a-f]{12}\.tmp$/u.test(name.slice(start.length));
+}
+
 export async function writeFileAtomic(
   path: string,
   data: string | Uint8Array,

@@ -1,5 +1,5 @@
 export type { AtomicWriteOptions } from "./atomic-file.ts";
-export { syncFolder, writeFileAtomic, writeFileAtomicSync } from "./atomic-file.ts";
+export { isTemporaryOf, syncFolder, writeFileAtomic, writeFileAtomicSync } from "./atomic-file.ts";
 export { bearerMatches } from "./bearer.ts";
 export { flagValue, integerBetween, oneOf, portValue, textValue } from "./env-parsers.ts";
 export { armFailpoints, failpoint } from "./failpoint.ts";

@@ -25,10 +25,15 @@ export interface WriteJournal {
   put(operationId: string, intent: WriteIntent): Promise<void>;
 }
 
+export interface StoredWriteJournal extends WriteJournal {
+  /** Intents without an end; reads the whole journal, so it is for a start. */
+  unfinished(): readonly WriteIntent[];
+}
+
 /** how many new entries there may be before old ones are looked for */
 const pruneEvery = 256;
 
-export function openWriteJournal(dataRoot: string): WriteJournal {
+export function openWriteJournal(dataRoot: string): StoredWriteJournal {
   const root = join(dataRoot, "file-writes");
   mkdirSync(root, { recursive: true, mode: 0o700 });
   let puts = 0;
@@ -36,7 +41,7 @@ export function openWriteJournal(dataRoot: string): WriteJournal {
   const fileOf = (operationId: string): string => join(root, `${folderName(operationId)}.json`);
 
   async function prune(): Promise<void> {
-    const names = readdirSync(root).filter((name) => name.endsWith(".json"));
+    const names = entries();
     if (names.length <= limits.writeJournalMax) return;
     const byAge = names
       .map((name) => ({
@@ -48,16 +53,25 @@ export function openWriteJournal(dataRoot: string): WriteJournal {
       await rm(path, { force: true });
   }
 
+  const entries = (): readonly string[] =>
+    readdirSync(root).filter((name) => name.endsWith(".json") && !name.startsWith("."));
+
+  function read(path: string): WriteIntent | undefined {
+    try {
+      // Written whole by ourselves, so reading it is its parser.
+      return JSON.parse(readFileSync(path, "utf8")) as WriteIntent;
+    } catch (error) {
+      if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+      throw error;
+    }
+  }
+
   return {
-    async find(operationId) {
-      try {
-        // Written whole by ourselves, so reading it is its parser.
-        return JSON.parse(readFileSync(fileOf(operationId), "utf8")) as WriteIntent;
-      } catch (error) {
-        if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
-        throw error;
-      }
-    },
+    find: (operationId) => Promise.resolve(read(fileOf(operationId))),
+    unfinished: () =>
+      entries()
+        .flatMap((name) => read(join(root, name)) ?? [])
+        .filter((intent) => !intent.done),
     async put(operationId, intent) {
       await writeFileAtomic(fileOf(operationId), JSON.stringify(intent));
       puts += 1;

@@ -9,6 +9,7 @@ import { isSameProcess } from "@sand/node-kit";
 import { BoxError, type Clock } from "@sand/protocol";
 import { type SignalRequest, SignalScope } from "@sand/protocol/exec";
 import type { Ledger } from "../ledger/ledger.ts";
+import { stopUnstarted } from "../ledger/stop-unstarted.ts";
 import type { TrackedExecution } from "../ledger/tracked-execution.ts";
 import { findExecution } from "./find-execution.ts";
 import { findDescendants, findMarked, sendSignal } from "./process-tree.ts";
@@ -20,13 +21,23 @@ export interface SignalDeps {
 }
 
 const lookEveryMs = 50;
+/** what a command that hasn't begun would not have lived through */
+const endsProcesses: ReadonlySet<NodeJS.Signals> = new Set([
+  "SIGTERM",
+  "SIGKILL",
+  "SIGINT",
+  "SIGHUP",
+  "SIGQUIT",
+]);
 
 export function createSignal(deps: SignalDeps): (request: SignalRequest) => { delivered: boolean } {
   return (request) => {
     const execution = findExecution(deps.ledger, request.processId);
     const name = parseSignal(request.name);
     execution.refresh();
-    if (execution.claim === undefined) return { delivered: false };
+    if (execution.claim === undefined && !endsProcesses.has(name)) return { delivered: false };
+    if (execution.claim === undefined && stopUnstarted(execution, name, deps.clock.nowMs()))
+      return { delivered: true };
     const delivered = deliver(execution, request.scope, name);
     const graceMs = request.killAfterMs;
     if (delivered && graceMs !== undefined && name !== "SIGKILL") {
