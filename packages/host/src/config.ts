@@ -152,6 +152,11 @@ export interface HostConfig {
   readonly warnings: readonly string[];
 }
 
+/** The settings of this process, whose environment loses its secrets. */
+export function readHostConfig(): HostConfig {
+  return readConfig(process.env, process.cwd());
+}
+
 /** `env` loses its secrets, so that no child inherits them. */
 export function readConfig(env: Record<string, string | undefined>, workingFolder: string): HostConfig {
   const withSecrets = { ...env, ...readSecrets(env) };

@@ -5,7 +5,7 @@
  */
 import { armFailpoints, createLogger, type Logger, randomIds, systemClock } from "@sand/node-kit";
 import { BoxError } from "@sand/protocol";
-import { readConfig } from "./config.ts";
+import { readHostConfig } from "./config.ts";
 import { type Host, startHost } from "./start-host.ts";
 import { version } from "./version.ts";
 
@@ -13,7 +13,7 @@ import { version } from "./version.ts";
 const shutDownMaxMs = 9_000;
 
 async function main(): Promise<void> {
-  const config = readConfig(process.env, process.cwd());
+  const config = readHostConfig();
   armFailpoints(config.failpoint ?? undefined);
   const logger = createLogger({ name: "host", level: config.logLevel });
   for (const warning of config.warnings) logger.warn({ event: "config.unknown" }, warning);

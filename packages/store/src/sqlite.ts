@@ -11,7 +11,6 @@ import SqliteDatabase from "better-sqlite3";
 import { isWalResetSafe } from "./wal-reset-safe.ts";
 
 export type Connection = SqliteDatabase.Database;
-export type Statement = SqliteDatabase.Statement<unknown[]>;
 
 /** how long a statement waits for another process that reads the file, in `ms`; the event loop stands still meanwhile */
 const busyMaxMs = 1_000;

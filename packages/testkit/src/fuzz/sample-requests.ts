@@ -23,9 +23,30 @@ export interface SampleIds {
   readonly nonce: string;
 }
 
-const commandBodies = ({ agentId, nonce }: SampleIds): Readonly<Record<BuiltCommandName, JsonObject>> => ({
+const readingBodies = ({ agentId }: SampleIds) => ({
   listAgents: {},
   countAgents: {},
+  getTranscript: {},
+  getAgentTranscriptTail: { id: agentId, limit: 10, beforeSeq: 100 },
+  getAgentTranscript: { id: agentId },
+  getAgentTranscriptPage: { id: agentId, limit: 10, beforeSeq: 100, sinceMs: 1, untilMs: 2_000_000_000_000 },
+  getAgentTranscriptWindow: { id: agentId, limit: 10, beforeSeq: 100 },
+  getAgentThread: { id: agentId, rootId: "entry" },
+  getConversationOutline: { id: agentId },
+  openAgent: { id: agentId },
+  openAgentTail: { id: agentId, limit: 10 },
+  openAgentWindowed: { id: agentId, limit: 10 },
+  getSubagents: { id: agentId },
+  getAsyncTasks: { id: agentId },
+  getHostStatus: {},
+  getHostSettings: {},
+  isGlobalSearchEnabled: {},
+  isEgressTunnelAvailable: {},
+  isAgentNetworkEnabled: {},
+  listGatewayServices: {},
+});
+
+const changingBodies = ({ agentId, nonce }: SampleIds) => ({
   createAgent: {
     name: "fuzzed",
     description: "made by the fuzz",
@@ -55,24 +76,10 @@ const commandBodies = ({ agentId, nonce }: SampleIds): Readonly<Record<BuiltComm
     enterEpochMs: 1,
   },
   promptAcceptanceStatus: { accountSlot: "host", clientNonce: nonce, agentId },
-  getTranscript: {},
-  getAgentTranscriptTail: { id: agentId, limit: 10, beforeSeq: 100 },
-  getAgentTranscript: { id: agentId },
-  getAgentTranscriptPage: { id: agentId, limit: 10, beforeSeq: 100, sinceMs: 1, untilMs: 2_000_000_000_000 },
-  getAgentTranscriptWindow: { id: agentId, limit: 10, beforeSeq: 100 },
-  getAgentThread: { id: agentId, rootId: "entry" },
-  getConversationOutline: { id: agentId },
-  openAgent: { id: agentId },
-  openAgentTail: { id: agentId, limit: 10 },
-  openAgentWindowed: { id: agentId, limit: 10 },
   setAgentUnread: { id: agentId, isUnread: true, atMs: 1 },
   setAgentNotificationsEnabled: { id: agentId, isEnabled: true },
   setAgentNotifyOnUpdates: { id: agentId, isEnabled: false },
   setAgentHiddenFromSidebar: { id: agentId, isHidden: false },
-  getSubagents: { id: agentId },
-  getAsyncTasks: { id: agentId },
-  getHostStatus: {},
-  getHostSettings: {},
   setHostSettings: {
     notifications: { isEnabled: true, allowedApps: ["a"], minIntervalMs: 1 },
     mcpCustomInstructionsByServerId: { server: "text" },
@@ -81,10 +88,11 @@ const commandBodies = ({ agentId, nonce }: SampleIds): Readonly<Record<BuiltComm
     pinnedAgentIds: [agentId],
     userTimeZone: null,
   },
-  isGlobalSearchEnabled: {},
-  isEgressTunnelAvailable: {},
-  isAgentNetworkEnabled: {},
-  listGatewayServices: {},
+});
+
+const commandBodies = (ids: SampleIds): Readonly<Record<BuiltCommandName, JsonObject>> => ({
+  ...readingBodies(ids),
+  ...changingBodies(ids),
 });
 
 const routes: readonly (readonly [method: string, path: string])[] = [
