@@ -1,0 +1,263 @@
+/**
+ * The image on a real engine: built, started with a connector's environment alone, killed in the middle of a command,
+ * replaced over the same volumes. Skipped with the reason where no engine answers, and a failure where one is required
+ * (`SAND_TEST_REQUIRE=docker`).
+ */
+import { execFile } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  callGateway,
+  callOrFail,
+  fieldOf,
+  listOf,
+  textOf,
+  waitUntil,
+} from "../packages/testkit/src/index.ts";
+import {
+  awaitIdle,
+  connectorEnvironment,
+  createAgent,
+  docker,
+  findMissingEngine,
+  openStage,
+  readTranscript,
+  runByPrompt,
+  sendPrompt,
+  type TestBox,
+  toolCalls,
+} from "./container-stage.ts";
+
+const root = join(import.meta.dirname, "..");
+const missing = await findMissingEngine();
+const isRequired = (process.env.SAND_TEST_REQUIRE ?? "").includes("docker");
+const imageMaxMs = 20 * 60_000;
+const scenarioMaxMs = 5 * 60_000;
+
+test.runIf(missing !== undefined && isRequired)("a Docker engine is required here", () => {
+  expect(missing).toBeUndefined();
+});
+
+describe.skipIf(missing !== undefined)(`the image (${missing ?? "a Docker engine answers"})`, () => {
+  const stage = openStage();
+  const token = randomBytes(32).toString("hex");
+  let image = "";
+  let base = "";
+
+  beforeAll(async () => {
+    const script = join(root, "scripts/build-image.mjs");
+    const tag = `sand-box:test-${process.pid}`;
+    const { stdout } = await promisify(execFile)(process.execPath, [script, "--tag", tag], {
+      maxBuffer: 16 * 1024 * 1024,
+    });
+    const built: unknown = JSON.parse(stdout.trim().split("\n").at(-1) ?? "");
+    [image, base] = [textOf(fieldOf(built, "image")), textOf(fieldOf(built, "base"))];
+  }, imageMaxMs);
+  afterAll(async () => {
+    await stage[Symbol.asyncDispose]();
+    if (image !== "") await docker("rmi", image);
+  }, scenarioMaxMs);
+
+  test(
+    "an agent's work outlives a killed container and a replaced one, and nothing is run twice",
+    async () => {
+      const [data, workspace] = [await stage.createVolume(), await stage.createVolume()];
+      const plan = {
+        image,
+        env: connectorEnvironment(token),
+        args: ["--volume", `${data}:/home/box/sand-data`, "--volume", `${workspace}:/workspace`],
+      };
+      const box = await stage.startBox(plan);
+      const agentId = await createAgent(box, "main");
+      const first = await runByPrompt(box, agentId, "id -u && pwd && echo kept > kept.txt");
+      expect(first).toMatchObject({ status: "completed" });
+      expect(textOf(fieldOf(first, "outputPreview"))).toContain("1000\n/workspace");
+
+      await sendPrompt(box, agentId, "run `echo begun >> runs && sleep 60 && echo done >> runs`");
+      await waitUntil("the command runs", () => box.exec("cat", "/workspace/runs").catch(() => undefined), {
+        deadlineMs: 30_000,
+      });
+      await docker("kill", box.name);
+      await docker("start", box.name);
+      await box.awaitHealth();
+      await awaitIdle(box, agentId);
+      const settled = await readTranscript(box, agentId);
+      expect(toolCalls(settled).map((call) => fieldOf(call, "status"))).toEqual(["completed", "unknown"]);
+      expect(await box.exec("cat", "/workspace/runs")).toBe("begun");
+      expect(await runByPrompt(box, agentId, "cat kept.txt")).toMatchObject({ status: "completed" });
+
+      const before = await readTranscript(box, agentId);
+      await box.remove();
+      const next = await stage.startBox(plan);
+      expect(await readTranscript(next, agentId)).toEqual(before);
+      const rows = listOf(await callOrFail(await next.access(), "listAgents", {}));
+      expect(rows.map((row) => fieldOf(row, "name"))).toEqual(["main"]);
+      const last = await runByPrompt(next, agentId, "cat kept.txt runs");
+      expect(textOf(fieldOf(last, "outputPreview"))).toContain("kept\nbegun");
+      await next.remove();
+    },
+    scenarioMaxMs,
+  );
+
+  describe("a running box", () => {
+    let box: TestBox;
+    beforeAll(async () => {
+      box = await stage.startBox({ image, env: connectorEnvironment(token) });
+    }, scenarioMaxMs);
+
+    test("nothing listens but the gateway and the daemon", async () => {
+      const tables = await box.exec("cat", "/proc/net/tcp", "/proc/net/tcp6");
+      const ports = [...tables.matchAll(/^ *\d+: [0-9A-F]+:([0-9A-F]{4}) \S+ 0A /gmu)].map((match) =>
+        Number.parseInt(match[1] ?? "", 16),
+      );
+      expect(ports.sort()).toEqual([1337, 1340]);
+      expect(await docker("port", box.name)).toMatch(/^1340\/tcp -> 127\.0\.0\.1:\d+$/u);
+    });
+
+    test("nothing but /health answers without the bearer", async () => {
+      const { url } = await box.access();
+      expect((await fetch(`${url}/health`)).status).toBe(200);
+      for (const path of ["/", "/events", "/api/events", "/api/health", "/nothing"])
+        expect([path, (await fetch(`${url}${path}`)).status]).toEqual([path, 401]);
+      for (const wrong of ["", "local", `${token}0`]) {
+        const reply = await callGateway({ url, token: wrong }, "listAgents", {});
+        expect(reply).toMatchObject({ kind: "answered", status: 401 });
+      }
+      const ping = [
+        "const at = 'http://127.0.0.1:1337/' + process.argv[1];",
+        "const headers = { 'content-type': 'application/json', authorization: 'Bearer local' };",
+        "fetch(at, { method: 'POST', headers, body: '{}' }).then((answer) => console.log(answer.status));",
+      ].join("");
+      expect(await box.exec("node", "-e", ping, "sand.exec.v1.Control/Ping")).toBe("401");
+    });
+
+    test("each program has its own account and no more than it needs", async () => {
+      const status = await box.exec("cat", "/proc/1/status");
+      // CHOWN, KILL, SETGID, SETUID: Docker grants no DAC_READ_SEARCH by itself.
+      expect(status).toMatch(/^CapEff:\t00000000000000e1$/mu);
+      expect(status).toMatch(/^NoNewPrivs:\t1$/mu);
+      const processes = await box.exec("ps", "-eo", "uid=,args=");
+      const uidOf = (word: string): string | undefined =>
+        processes
+          .split("\n")
+          .find((line) => line.includes(word))
+          ?.trim()
+          .split(" ")[0];
+      expect([uidOf("host-main.cjs"), uidOf("box-exec-daemon/main.cjs")]).toEqual(["1001", "1001"]);
+      expect(await box.exec("stat", "-c", "%u %a", "/home/box/sand-data")).toBe("1001 700");
+      expect(await box.exec("stat", "-c", "%u", "/workspace")).toBe("1000");
+    });
+
+    test("a command keeps no privilege and can't replace what the box runs", async () => {
+      const agentId = await createAgent(box, "plain");
+      const attempts = [
+        "grep -E 'CapEff|CapPrm|CapAmb' /proc/self/status",
+        "mv /home/box/sand-host /home/box/x",
+        "mkdir /home/box/node_modules/better-sqlite3",
+        "ls /home/box/sand-data",
+        "ls /run/sand",
+        "ls /run/grok-bot/",
+        "kill -9 1",
+      ];
+      const call = await runByPrompt(box, agentId, `(${attempts.join("; ")}; echo) 2>&1`);
+      const said = textOf(fieldOf(call, "outputPreview"));
+      expect(said.match(/^Cap\w+:\t0{16}$/gmu)).toHaveLength(3);
+      expect(said.match(/denied|not permitted/gu)).toHaveLength(6);
+    });
+
+    test("files that an agent writes belong to the commands' account", async () => {
+      const agentId = await createAgent(box, "writer");
+      await sendPrompt(box, agentId, "write hello to deep/notes.txt");
+      await awaitIdle(box, agentId);
+      expect(await box.exec("stat", "-c", "%u", "/workspace/deep", "/workspace/deep/notes.txt")).toBe(
+        "1000\n1000",
+      );
+    });
+
+    test("a program that dies is started again", async () => {
+      const pidOf = (name: string): Promise<string> => box.exec("pgrep", "--oldest", "--full", name);
+      for (const name of ["host-main.cjs", "box-exec-daemon/main.cjs"]) {
+        const before = await pidOf(name);
+        await box.exec("kill", "-9", before);
+        const look = async (): Promise<boolean> => (await pidOf(name).catch(() => before)) !== before;
+        await waitUntil(`${name} runs again`, look, { deadlineMs: 20_000, everyMs: 100 });
+      }
+      await box.awaitHealth();
+      const agentId = await createAgent(box, "after");
+      expect(await runByPrompt(box, agentId, "true")).toMatchObject({ status: "completed" });
+    });
+
+    test("it ends in order when it is told to, and records how its command ended", async () => {
+      const agentId = await createAgent(box, "ended");
+      await sendPrompt(box, agentId, "run `echo begun > ended && sleep 60`");
+      await waitUntil("the command runs", () => box.exec("cat", "/workspace/ended").catch(() => undefined), {
+        deadlineMs: 30_000,
+      });
+      await docker("stop", box.name);
+      expect(await docker("inspect", "--format", "{{.State.ExitCode}}", box.name)).toBe("0");
+      await docker("start", box.name);
+      await box.awaitHealth();
+      await awaitIdle(box, agentId);
+      const call = toolCalls(await readTranscript(box, agentId)).at(-1);
+      expect(fieldOf(call, "status")).not.toBe("unknown");
+    });
+  });
+
+  test(
+    "a command finds no token in processes, files or loopback answers, and the same scan as root does",
+    async () => {
+      const make = (what: string): string =>
+        `${["planted", "secret", ""].join("~")}${what}-${randomBytes(12).toString("hex")}`;
+      const env = {
+        ...connectorEnvironment(make("gateway")),
+        SAND_BOX_EXEC_DAEMON_AUTH_TOKEN: make("daemon"),
+        SAND_INFERENCE_PROVIDER: "offline",
+        SAND_INFERENCE_API_KEY: make("provider"),
+      };
+      const box = await stage.startBox({ image, env });
+      const scanner = join(root, "packages/testkit/src/proofs/scan-for-secrets.mjs");
+      await docker("cp", scanner, `${box.name}:/workspace/scan.mjs`);
+      const agentId = await createAgent(box, "scanner");
+      const roots = '["/run","/home","/root","/tmp","/var/tmp","/dev/shm","/workspace"]';
+      const call = await runByPrompt(box, agentId, `node scan.mjs /workspace/report.json '${roots}'`);
+      expect(call).toMatchObject({ status: "completed" });
+      const report: unknown = JSON.parse(await box.exec("cat", "/workspace/report.json"));
+      expect(fieldOf(report, "finds")).toEqual([]);
+      for (const kind of ["commandLines", "files", "ports"])
+        expect(Number(fieldOf(fieldOf(report, "looked"), kind))).toBeGreaterThan(0);
+      await box.exec("node", "/workspace/scan.mjs", "/tmp/root.json", roots);
+      const control: unknown = JSON.parse(await box.exec("cat", "/tmp/root.json"));
+      expect(listOf(fieldOf(control, "finds"))).toContain("/proc/1/environ");
+      const log = await docker("logs", box.name);
+      expect(log).not.toContain(["planted", "secret"].join("~"));
+      await box.remove();
+    },
+    scenarioMaxMs,
+  );
+
+  test(
+    "the two bundles alone, mounted read-only over an image with Node, are a box too",
+    async () => {
+      const { SAND_USE_EXISTING_BOX_EXEC_DAEMON: _, NODE_PATH: _path, ...env } = connectorEnvironment(token);
+      const box = await stage.startBox({
+        image: base,
+        env,
+        args: [
+          ...["--volume", `${join(root, "dist/host-main.cjs")}:/home/box/sand-host/host-main.cjs:ro`],
+          ...["--volume", `${join(root, "dist/box-exec-daemon")}:/home/box/box-exec-daemon:ro`],
+          ...["--init", "--tmpfs", "/workspace"],
+        ],
+        command: ["node", "/home/box/sand-host/host-main.cjs"],
+      });
+      const agentId = await createAgent(box, "bare");
+      expect(await runByPrompt(box, agentId, "pwd")).toMatchObject({
+        status: "completed",
+        outputPreview: expect.stringContaining("/workspace"),
+      });
+      await box.remove();
+    },
+    scenarioMaxMs,
+  );
+});
