@@ -59,7 +59,7 @@ export const cliTable = {
 
 /** what a host and its daemon need of a shell's environment, beside their own settings */
 const passedOn =
-  /^(?:PATH|HOME|USER|LOGNAME|SHELL|LANG|LC_[A-Z]+|TZ|TMPDIR|TERM|NODE_PATH|NODE_EXTRA_CA_CERTS|SSL_CERT_(?:FILE|DIR)|(?:HTTPS?|NO|ALL)_PROXY|(?:https?|no|all)_proxy)$/u;
+  /^(?:PATH|HOME|USER|LOGNAME|SHELL|LANG|LC_[A-Z]+|TZ|TMPDIR|TERM|NODE_PATH|NODE_EXTRA_CA_CERTS|SSL_CERT_(?:FILE|DIR)|XDG_CACHE_HOME|DOCKER_(?:HOST|CONTEXT|CONFIG|CERT_PATH|TLS_VERIFY)|(?:HTTPS?|NO|ALL)_PROXY|(?:https?|no|all)_proxy)$/u;
 const ownSetting = /^(?:SAND|BOX_EXEC_DAEMON|EXEC_DAEMON|EGRESS_TUNNEL)_/u;
 const onlyForThisProgram: ReadonlySet<string> = new Set([
   "SAND_HOST_GATEWAY_URL",

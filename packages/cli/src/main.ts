@@ -9,6 +9,7 @@ import { agentsCommand } from "./commands/agents.ts";
 import { chatCommand } from "./commands/chat.ts";
 import { doctorCommand } from "./commands/doctor.ts";
 import { downCommand } from "./commands/down.ts";
+import { imageCommand } from "./commands/image.ts";
 import { sendCommand } from "./commands/send.ts";
 import { statusCommand } from "./commands/status.ts";
 import { upCommand } from "./commands/up.ts";
@@ -28,6 +29,7 @@ const commands: readonly Command[] = [
   chatCommand,
   sendCommand,
   agentsCommand,
+  imageCommand,
 ];
 
 async function main(argv: readonly string[]): Promise<ExitName> {
