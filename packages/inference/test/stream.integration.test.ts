@@ -1,8 +1,18 @@
 /** The adapter's own promises over a real socket: abort, deadlines, reasoning, usage, and what it sends. */
 import { createServer } from "node:http";
+import type { ModelPort } from "@sand/agent-core";
 import { type ScriptedModel, startScriptedModel } from "@sand/testkit/model-server";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { collect, endOf, modelOf, requestOf, textOf, userRequest } from "./collect-parts.ts";
+import {
+  type Adapter,
+  adapters,
+  collect,
+  endOf,
+  modelOf,
+  requestOf,
+  textOf,
+  userRequest,
+} from "./collect-parts.ts";
 
 const key = "key-for-tests";
 
@@ -75,11 +85,11 @@ describe("what is sent", () => {
   });
 });
 
-describe("the end of a stream", () => {
+describe.each(adapters)("the end of a stream ($name)", ({ modelOf, textFrame }) => {
   const slow = { text: "a text of several deltas, each after a pause", frameDelayMs: 80, deltaChars: 4 };
 
   test("an abort by the caller closes the request and ends without a further part", async () => {
-    const closed = await closedAfter(async (model) => {
+    const closed = await closedAfter({ modelOf, textFrame }, async (model) => {
       const abort = new AbortController();
       const types: string[] = [];
       for await (const part of model.stream(userRequest("hello"), abort.signal)) {
@@ -92,7 +102,7 @@ describe("the end of a stream", () => {
   });
 
   test("a consumer that leaves early closes the request", async () => {
-    const closed = await closedAfter(async (model) => {
+    const closed = await closedAfter({ modelOf, textFrame }, async (model) => {
       for await (const part of model.stream(userRequest("hello"), new AbortController().signal)) {
         expect(part.type).toBe("text-delta");
         break;
@@ -218,8 +228,11 @@ describe("usage and reasoning", () => {
 });
 
 /** Runs `use` against a server that streams for ever, and tells whether its connection was closed by the client. */
-async function closedAfter(use: (model: ReturnType<typeof modelOf>) => Promise<void>): Promise<boolean> {
-  const frame = 'data: {"choices":[{"index":0,"delta":{"content":"x"}}]}\n\n';
+async function closedAfter(
+  { modelOf, textFrame }: Pick<Adapter, "modelOf" | "textFrame">,
+  use: (model: ModelPort) => Promise<void>,
+): Promise<boolean> {
+  const frame = `data: ${textFrame("x")}\n\n`;
   const closed = Promise.withResolvers<boolean>();
   const endless = createServer((_request, response) => {
     response.writeHead(200, { "content-type": "text/event-stream" });
