@@ -50,13 +50,14 @@ export async function openStream(
     abortSignal: signal,
     // No temperature: the format has none any more, and the newer models refuse one.
     maxOutputTokens: request.parameters.maxOutputTokens ?? source.maxOutputTokens,
-    ...(thinks
-      ? {
-          providerOptions: {
-            anthropic: { thinking: { type: "enabled", budgetTokens: source.thinkingTokens } },
-          },
-        }
-      : {}),
+    providerOptions: {
+      anthropic: {
+        // A field of the tools that other servers of the format refuse. Without it long arguments come late, while
+        // pings show that the model is at work.
+        toolStreaming: false,
+        ...(thinks ? { thinking: { type: "enabled", budgetTokens: source.thinkingTokens } } : {}),
+      },
+    },
   });
   await stream.cancel();
   return answer.body();
