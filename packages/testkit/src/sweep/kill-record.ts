@@ -26,15 +26,20 @@ export function hadOpenTurn(kill: KillRecord): boolean {
 export interface KillHistogram {
   readonly kills: number;
   readonly withOpenTurn: number;
+  /** kills, each under its most exposed turn */
   readonly byState: Readonly<Record<KillState, number>>;
+  /** open turns at the time of a kill, each under its own state; a kill meets several */
+  readonly turnsByState: Readonly<Record<OpenTurnState, number>>;
   readonly byPlace: Readonly<Record<string, number>>;
 }
 
 export function tallyKills(kills: readonly KillRecord[]): KillHistogram {
   const byState = { "model call": 0, "tool running": 0, between: 0, idle: 0 };
+  const turnsByState = { "model call": 0, "tool running": 0, between: 0 };
   const byPlace: Record<string, number> = {};
   for (const kill of kills) {
     byState[stateOfKill(kill)] += 1;
+    for (const state of kill.openTurns) turnsByState[state] += 1;
     byPlace[kill.at] = (byPlace[kill.at] ?? 0) + 1;
   }
   return { kills: kills.length, withOpenTurn: kills.filter(hadOpenTurn).length, byState, byPlace };
@@ -51,6 +56,8 @@ export function formatHistogram(histogram: KillHistogram): string {
     `${histogram.kills} kills, ${histogram.withOpenTurn} with an open turn (${share} %)`,
     "what the most exposed turn was doing:",
     ...bars(histogram.byState),
+    "what all open turns were doing:",
+    ...bars(histogram.turnsByState),
     "where:",
     ...bars(histogram.byPlace),
   ].join("\n");
