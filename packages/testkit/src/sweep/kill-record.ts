@@ -42,7 +42,13 @@ export function tallyKills(kills: readonly KillRecord[]): KillHistogram {
     for (const state of kill.openTurns) turnsByState[state] += 1;
     byPlace[kill.at] = (byPlace[kill.at] ?? 0) + 1;
   }
-  return { kills: kills.length, withOpenTurn: kills.filter(hadOpenTurn).length, byState, byPlace };
+  return {
+    kills: kills.length,
+    withOpenTurn: kills.filter(hadOpenTurn).length,
+    byState,
+    turnsByState,
+    byPlace,
+  };
 }
 
 export function formatHistogram(histogram: KillHistogram): string {
