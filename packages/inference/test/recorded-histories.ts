@@ -22,11 +22,8 @@ const result = (providerCallId: string, text: string, isError = false, name = "S
   isError,
 });
 
-/** `reasoning` is what the model of the same format had sent with a step whose text is "Let me look." */
-export function historyOf(name: HistoryName, reasoning: Reasoning): readonly ModelMessage[] {
-  switch (name) {
-    case "plain":
-      return [system, user("Hello, ünï 😀"), answer("Hi."), user("How are you?")];
+const fixed = {
+  plain: [system, user("Hello, ünï 😀"), answer("Hi."), user("How are you?")];
     case "tools":
       return [
         system,
@@ -47,9 +44,28 @@ export function historyOf(name: HistoryName, reasoning: Reasoning): readonly Mod
           reasoning: [],
         },
         result("c2", "", false, "ReadFile"),
-      ];
-    case "parallel":
-      return [
+      ],
+  tools: [
+        system,
+        user("What is here?"),
+        {
+          role: "assistant",
+          text: "Let me look.",
+          calls: [call("c1", '{ "command" : "ls -la" }')],
+          reasoning: [],
+        },
+        result("c1", "one.txt\ntwo.txt\n"),
+        answer("Two files."),
+        user("Read the first."),
+        {
+          role: "assistant",
+          text: "",
+          calls: [call("c2", '{"path":"one.txt"}', "ReadFile")],
+          reasoning: [],
+        },
+        result("c2", "", false, "ReadFile"),
+      ],
+  parallel: [
         system,
         user("Do three things."),
         {
@@ -65,30 +81,30 @@ export function historyOf(name: HistoryName, reasoning: Reasoning): readonly Mod
         result("c1", "done"),
         result("c2", "exit code 1", true),
         result("functions.Shell:2", "the arguments are no JSON", true),
-      ];
-    case "interrupted":
-      return [
+      ],
+  interrupted: [
         system,
         user("Wait for an hour."),
         { role: "assistant", text: "", calls: [call("c1", '{"command":"sleep 3600"}')], reasoning: [] },
         result("c1", "This call was cut short; whether it had any effect is not known.", true),
         user("Never mind."),
         user("Say hello instead."),
-      ];
-    case "reasoning":
-      return [
-        system,
-        user("Think first."),
-        { role: "assistant", text: "Let me look.", calls: [call("c1", '{"command":"ls"}')], reasoning },
-        result("c1", "one.txt"),
-      ];
-    case "steering":
-      return [
+      ],
+  steering: [
         system,
         user("Count to ten."),
         { role: "assistant", text: "", calls: [call("c1", '{"command":"seq 10"}')], reasoning: [] },
         result("c1", "1\n2\n3"),
         user("Stop at three."),
-      ];
-  }
+      ],
+} as const satisfies Record<Exclude<HistoryName, "reasoning">, readonly ModelMessage[]>;
+
+/** `reasoning` is what the model of the same format had sent with a step whose text is "Let me look." */
+export function historyOf(name: HistoryName, reasoning: Reasoning): readonly ModelMessage[] {
+  return name === "reasoning" ? [
+        system,
+        user("Think first."),
+        { role: "assistant", text: "Let me look.", calls: [call("c1", '{"command":"ls"}')], reasoning },
+        result("c1", "one.txt"),
+      ] : fixed[name];
 }
