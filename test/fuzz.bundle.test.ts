@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
 import { findBundles, runFuzz } from "../packages/testkit/src/proofs/door.ts";
 
-test("malformed requests and frames crash nothing, get no 500 and leave no memory behind", async () => {
+test("malformed requests and frames crash nothing, get no 500 and leave no memory behind", {
+  timeout: 240_000,
+}, async () => {
   const seed = Math.floor(Math.random() * 2 ** 31);
   const { findings } = await runFuzz({
     bundles: findBundles("shipped"),

@@ -2,7 +2,9 @@
 import { expect, test } from "vitest";
 import { proveKillSweep } from "../packages/testkit/src/proofs/door.ts";
 
-test("work goes on over kills of host and daemon: nothing is lost, nothing is done twice", async () => {
+test("work goes on over kills of host and daemon: nothing is lost, nothing is done twice", {
+  timeout: 300_000,
+}, async () => {
   const seed = Math.floor(Math.random() * 2 ** 31);
   const { findings } = await proveKillSweep({
     seed,
@@ -16,7 +18,7 @@ test("work goes on over kills of host and daemon: nothing is lost, nothing is do
   expect(findings, `seed ${seed}`).toEqual([]);
 });
 
-test("without the ledger the checker finds commands that were run twice", async () => {
+test("without the ledger the checker finds commands that were run twice", { timeout: 300_000 }, async () => {
   const seed = Math.floor(Math.random() * 2 ** 31);
   const { findings } = await proveKillSweep({
     seed,

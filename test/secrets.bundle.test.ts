@@ -16,6 +16,7 @@ function runs(program: string, ...args: readonly string[]): boolean {
 
 test.skipIf(!hasBubblewrap)(
   "a command in the sandbox finds no token, and without a sandbox the same scan does",
+  { timeout: 240_000 },
   async () => {
     const { findings } = await proveSecrets({ bundles: findBundles("shipped") });
     expect(findings).toEqual([]);

@@ -58,7 +58,7 @@ export interface SandWorld extends AsyncDisposable {
 }
 
 /** the machine may be busy with other tests; a quiet one needs a second */
-const startDeadlineMs = 30_000;
+const startDeadlineMs = 60_000;
 
 /** Worlds that aren't disposed yet: a process that is told to end takes them with it, as far as it can at that point. */
 const openWorlds = new Map<string, readonly StartedProcess[]>();
