@@ -238,6 +238,28 @@ describe.skipIf(missing !== undefined)(`the image (${missing ?? "a Docker engine
   );
 
   test(
+    "where the container allows it, commands are enclosed as well",
+    async () => {
+      const box = await stage.startBox({
+        image,
+        env: { ...connectorEnvironment(token), SAND_SANDBOX: "required" },
+        args: ["--security-opt", "seccomp=unconfined", "--security-opt", "systempaths=unconfined"],
+      });
+      const agentId = await createAgent(box, "enclosed");
+      const call = await runByPrompt(
+        box,
+        agentId,
+        "cat /proc/1/comm; id -u; echo x > file; touch /home/box/x",
+      );
+      const said = textOf(fieldOf(call, "outputPreview"));
+      expect(said).toContain("bwrap\n1000\n");
+      expect(said).toContain("Read-only file system");
+      await box.remove();
+    },
+    scenarioMaxMs,
+  );
+
+  test(
     "the two bundles alone, mounted read-only over an image with Node, are a box too",
     async () => {
       const { SAND_USE_EXISTING_BOX_EXEC_DAEMON: _, NODE_PATH: _path, ...env } = connectorEnvironment(token);
