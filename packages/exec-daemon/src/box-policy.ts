@@ -5,7 +5,6 @@
  * the data root and the token files are still closed to the file operations.
  */
 import { mkdirSync, realpathSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
   credentialPaths,
@@ -16,7 +15,7 @@ import {
   type SandboxDecision,
   type SandboxProbe,
 } from "@sand/sandbox-policy";
-import { type CommandUser, runAsUser } from "./command-user.ts";
+import { type CommandUser, canReach, runAsUser } from "./command-user.ts";
 import type { DaemonConfig } from "./config.ts";
 
 export interface BoxPolicy {
@@ -47,7 +46,7 @@ export async function openBoxPolicy(config: DaemonConfig): Promise<BoxPolicy> {
     user: config.commandUser,
     workspaceRoot: realpathSync(config.workspaceRoot),
     temporaryRoot: openTemporaryRoot(config, decision),
-    masked: resolveMasked([...own, ...credentials]),
+    masked: resolveMasked([...own, ...credentials]).filter(({ path }) => isWithinReach(config, path)),
     commandEnv: config.commandEnv,
   };
 }
@@ -61,10 +60,16 @@ function openTemporaryRoot({ commandUser, dataRoot }: DaemonConfig, decision: Sa
   return realpathSync(path);
 }
 
+/** What the commands' account can't come to is closed by that already, and can't be covered by a mount of its own. */
+function isWithinReach({ commandUser }: DaemonConfig, path: string): boolean {
+  return commandUser === undefined || canReach(commandUser, path);
+}
+
 /** The canary has to run as commands do. */
 function probePlace({ commandUser: user, dataRoot }: DaemonConfig) {
   if (user === undefined) return { scratchRoot: dataRoot };
   const wrap = (argv: readonly string[]): readonly string[] =>
     runAsUser(user, { argv, env: {}, cwd: "/" }).argv;
-  return { scratchRoot: tmpdir(), wrap };
+  // Not in /tmp: bubblewrap would make folders there that only the other account can remove.
+  return { scratchRoot: "/var/tmp", wrap };
 }

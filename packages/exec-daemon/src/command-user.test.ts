@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parsePasswd, runAsUser } from "./command-user.ts";
+import { mayEnter, parsePasswd, runAsUser } from "./command-user.ts";
 
 const user = { uid: 1000, gid: 1000, name: "box", home: "/home/box" };
 
@@ -24,4 +24,15 @@ test("accounts are read from a passwd file, and broken lines are left out", () =
     { name: "root", uid: 0, gid: 0, home: "/root" },
     { name: "box", uid: 1000, gid: 1001, home: "/home/box" },
   ]);
+});
+
+test.each([
+  [{ uid: 1000, gid: 1, mode: 0o700 }, true],
+  [{ uid: 1000, gid: 1, mode: 0o077 }, false],
+  [{ uid: 1, gid: 1000, mode: 0o750 }, true],
+  [{ uid: 1, gid: 1000, mode: 0o705 }, false],
+  [{ uid: 1, gid: 1, mode: 0o711 }, true],
+  [{ uid: 1001, gid: 1001, mode: 0o750 }, false],
+])("a folder %o can be entered: %s", (folder, expected) => {
+  expect(mayEnter(user, folder)).toBe(expected);
 });

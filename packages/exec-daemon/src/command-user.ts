@@ -7,7 +7,8 @@
  * already runs as the account, because a variable like `LD_PRELOAD` would else load a stranger's code into one that
  * doesn't yet.
  */
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
+import { dirname } from "node:path";
 import { BoxError } from "@sand/protocol";
 
 export interface CommandUser {
@@ -52,6 +53,21 @@ export function readCommandUser(uid: number, passwdFile = "/etc/passwd"): Comman
     );
   }
   return account;
+}
+
+/** Whether the account can come as far as this path, whatever it may do there then. */
+export function canReach(user: CommandUser, path: string): boolean {
+  const above = dirname(path);
+  return above === path || (mayEnter(user, statSync(above)) && canReach(user, above));
+}
+
+/** As the kernel decides it: by the first of the three that fits, not by the best. */
+export function mayEnter(
+  user: CommandUser,
+  folder: { readonly uid: number; readonly gid: number; readonly mode: number },
+): boolean {
+  if (folder.uid === user.uid) return (folder.mode & 0o100) !== 0;
+  return (folder.mode & (folder.gid === user.gid ? 0o010 : 0o001)) !== 0;
 }
 
 /** The accounts of a passwd file; lines that aren't one are left out. */
