@@ -25,6 +25,9 @@ export const limits = {
   settleMaxMs: 50,
   /** after the exit: how long an output stream that something else holds open is read before `closed` */
   drainMaxMs: 2000,
+  /** the record of an end that can't be written, for instance on a full disk, is tried again this often and this long */
+  recordRetryEveryMs: 500,
+  recordRetryMaxMs: 60 * 60 * 1000,
   /** after `closed`: how long such a stream is still emptied, so that its writer isn't killed by SIGPIPE */
   leftOpenMaxMs: 24 * 60 * 60 * 1000,
 

@@ -21,6 +21,8 @@ export interface TestDaemon {
   readonly processes: Client<typeof Processes>;
   readonly files: Client<typeof Files>;
   readonly control: Client<typeof Control>;
+  /** what it has logged so far */
+  log(): string;
   /** SIGKILL, and waits until it is gone. */
   kill(): Promise<void>;
   /** Starts another daemon on the same folders. */
@@ -74,6 +76,7 @@ async function startIn(folder: string, env: Record<string, string>): Promise<Tes
   };
   return {
     ...{ folder, workspace, dataRoot, child, baseUrl, kill },
+    log: () => log,
     processes: createClient(Processes, transport),
     files: createClient(Files, transport),
     control: createClient(Control, transport),

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { appendFileSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -69,4 +70,20 @@ test("a reader whose segment was dropped goes on with what is left", () => {
   expect(rest[0]?.seq).toBeGreaterThan((first.at(-1)?.seq ?? 0) + 1);
   expect(rest.at(-1)?.seq).toBe(81);
   writer.close();
+});
+
+test("a write that the disk cuts short loses that piece only", () => {
+  // Files may have 8 KiB, so the third piece of 3,000 bytes is cut.
+  const script = 'ulimit -S -f 8; exec "$0" "$1" "$2"';
+  const program = join(import.meta.dirname, "fill-spool.ts");
+  const said = execFileSync("bash", ["-c", script, process.execPath, program, folder], { encoding: "utf8" });
+  expect(JSON.parse(said)).toEqual({
+    lost: 1,
+    frames: [
+      ["a", 0, 3_000, 0],
+      ["b", 3_000, 3_000, 0],
+      ["d", 9_000, 3_000, 9_000],
+      ["e", 12_000, 3_000, 9_000],
+    ],
+  });
 });

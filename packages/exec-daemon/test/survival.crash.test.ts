@@ -1,5 +1,5 @@
 /** What is left of executions when the daemon, or a keeper, dies by SIGKILL at a bad moment. */
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isSameProcess } from "@sand/node-kit";
 import { type Event, ExecutionState } from "@sand/protocol/exec";
@@ -182,3 +182,40 @@ test("a copy that a killed daemon left beside the file it wrote is gone after th
   daemon = await daemon.again();
   expect(readdirSync(daemon.workspace).sort()).toEqual([...others, "notes.txt"].sort());
 });
+
+/** Nothing can be recorded while an execution's folder is elsewhere, as on a full disk. */
+function hideFolder(processId: string): () => void {
+  const [folder, hidden] = [folderOf(processId), join(daemon.folder, "hidden")];
+  renameSync(folder, hidden);
+  return () => renameSync(hidden, folder);
+}
+
+test("an end that can't be recorded for a while is recorded as soon as it can", async () => {
+  await daemon.processes.start(shell("patient", `${untilGo}; touch ended; exit 7`));
+  const showFolder = hideFolder("patient");
+  go();
+  await until("the command has ended", () => existsSync(join(daemon.workspace, "ended")) || undefined);
+  const keeper = readClaim(join(daemon.folder, "hidden"))?.pid ?? 0;
+  await until("the keeper has seen it", () => childrenOf(keeper) === "" || undefined);
+  showFolder();
+  const { events } = await gather(daemon, "patient");
+  expect(kindsOf(events)).toEqual(["started", "exited", "closed"]);
+  expect((await daemon.processes.wait({ processId: "patient" })).execution?.exited?.code).toBe(7);
+});
+
+test("an execution that can't be settled for a while holds up neither itself nor others", async () => {
+  for (const id of ["stuck", "other"]) await daemon.processes.start(shell(id, "sleep 300"));
+  const keeperOf = (id: string): number => readClaim(folderOf(id))?.pid ?? 0;
+  const [stuck, other] = [keeperOf("stuck"), keeperOf("other")];
+  const showFolder = hideFolder("stuck");
+  process.kill(stuck, "SIGKILL");
+  await until("the daemon has tried", () => daemon.log().includes("execution.unsettled") || undefined);
+  process.kill(other, "SIGKILL");
+  expect(kindsOf((await gather(daemon, "other")).events)).toEqual(["started", "unknown", "closed"]);
+  showFolder();
+  expect(kindsOf((await gather(daemon, "stuck")).events)).toEqual(["started", "unknown", "closed"]);
+});
+
+function childrenOf(pid: number): string {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8");
+}

@@ -81,7 +81,7 @@ async function follow(running: Running): Promise<KeepOutcome> {
   over.abort();
   await Promise.race([output.ended, deps.clock.sleep(limits.settleMaxMs)]);
   const exitRecord: ExitRecord = { outcome: "known", seq: spool.takeSeq(), exit };
-  writeRecord(folder, executionFiles.exit, exitRecord);
+  await recordEnd(running, executionFiles.exit, exitRecord);
   failpoint("keeper.exited");
   await input;
   const isLeftOpen = await Promise.race([
@@ -89,7 +89,7 @@ async function follow(running: Running): Promise<KeepOutcome> {
     deps.clock.sleep(limits.drainMaxMs).then(() => true),
   ]);
   output.stop();
-  recordClosed(folder, spool, isLeftOpen);
+  await recordEnd(running, executionFiles.closed, closeSpool(spool, isLeftOpen));
   if (!isLeftOpen) return { kind: "closed" };
   const drained = Promise.race([output.ended, deps.clock.sleep(limits.leftOpenMaxMs, deps.stop)]);
   return { kind: "left-open", drained };
@@ -202,16 +202,31 @@ function recordFailure(
   };
   const exitRecord: ExitRecord = { outcome: "known", seq: spool.takeSeq(), exit };
   writeRecord(folder, executionFiles.exit, exitRecord);
-  recordClosed(folder, spool, false);
+  writeRecord(folder, executionFiles.closed, closeSpool(spool, false));
 }
 
-function recordClosed(folder: string, spool: SpoolWriter, leftOpen: boolean): void {
-  const closed: ClosedRecord = {
-    ...{ seq: spool.takeSeq(), leftOpen },
-    ...{ stdoutBytes: spool.stdoutBytes, stderrBytes: spool.stderrBytes },
-  };
+function closeSpool(spool: SpoolWriter, leftOpen: boolean): ClosedRecord {
+  const seq = spool.takeSeq();
   spool.close();
-  writeRecord(folder, executionFiles.closed, closed);
+  return { seq, leftOpen, stdoutBytes: spool.stdoutBytes, stderrBytes: spool.stderrBytes };
+}
+
+/** Only this process knows how the command ended, so a disk that is full for a while is waited for. */
+async function recordEnd(
+  { folder, deps }: Running,
+  file: string,
+  value: ExitRecord | ClosedRecord,
+): Promise<void> {
+  const untilMs = deps.clock.nowMs() + limits.recordRetryMaxMs;
+  for (;;) {
+    try {
+      writeRecord(folder, file, value);
+      return;
+    } catch (error) {
+      if (deps.stop.aborted || deps.clock.nowMs() >= untilMs) throw error;
+    }
+    await deps.clock.sleep(limits.recordRetryEveryMs, deps.stop);
+  }
 }
 
 function writeRecord(folder: string, file: string, value: StartedRecord | ExitRecord | ClosedRecord): void {

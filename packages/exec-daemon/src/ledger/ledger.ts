@@ -45,6 +45,8 @@ export interface LedgerDeps {
 export function openLedger(deps: LedgerDeps): Ledger {
   const root = executionsFolder(deps.dataRoot);
   const executions = new Map<string, TrackedExecution>();
+  /** executions whose last look failed, so that one that keeps failing is told once */
+  const unreadable = new Set<TrackedExecution>();
   mkdirSync(root, { recursive: true, mode: 0o700 });
 
   function adopt(execution: TrackedExecution): void {
@@ -59,6 +61,24 @@ export function openLedger(deps: LedgerDeps): Ledger {
     settleLost(execution, "the process that kept this execution is gone and left no record of its end");
     const isUnknown = execution.exit?.outcome === "unknown";
     deps.log.warn({ event: "execution.lost", executionId, isUnknown }, "an execution lost its keeper");
+  }
+
+  /** One that can't be settled now, for instance on a full disk, is looked at again and doesn't hold up the others. */
+  function lookAt(execution: TrackedExecution): void {
+    if (execution.claim === undefined || execution.closed !== undefined) return;
+    try {
+      if (isSameProcess(execution.claim)) execution.refresh();
+      else settle(execution);
+      unreadable.delete(execution);
+    } catch (error) {
+      if (unreadable.has(execution)) return;
+      unreadable.add(execution);
+      const { executionId } = execution.start;
+      deps.log.error(
+        { event: "execution.unsettled", executionId, err: error },
+        "an execution can't be settled",
+      );
+    }
   }
 
   function load(name: string): void {
@@ -105,6 +125,7 @@ export function openLedger(deps: LedgerDeps): Ledger {
     renew: (execution, start) => write(execution.folder, start),
     async remove(execution) {
       execution.stopFollowing();
+      unreadable.delete(execution);
       if (executions.get(execution.start.executionId) === execution)
         executions.delete(execution.start.executionId);
       await rm(execution.folder, { recursive: true, force: true });
@@ -112,11 +133,7 @@ export function openLedger(deps: LedgerDeps): Ledger {
     },
     runningCount: () => [...executions.values()].filter(isRunning).length,
     check() {
-      for (const execution of executions.values()) {
-        if (execution.claim === undefined || execution.closed !== undefined) continue;
-        if (isSameProcess(execution.claim)) execution.refresh();
-        else settle(execution);
-      }
+      for (const execution of executions.values()) lookAt(execution);
     },
     async prune() {
       const finished = [...executions.values()].flatMap((execution) =>

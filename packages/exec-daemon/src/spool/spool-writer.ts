@@ -39,16 +39,28 @@ export function createSpoolWriter(folder: string, firstSeq: number, bounds: Spoo
   let used = 0;
 
   function openNext(): number {
-    if (file !== undefined) closeSync(file);
-    index += 1;
+    close();
+    const path = join(folder, segmentName(index + 1));
     const header = encodeSegmentHeader({ firstSeq: nextSeq, ...offsets });
-    const opened = openSync(join(folder, segmentName(index)), "wx", 0o600);
-    writevSync(opened, [header]);
+    const opened = openSync(path, "wx", 0o600);
+    try {
+      writeWhole(opened, [header]);
+    } catch (error) {
+      closeSync(opened);
+      rmSync(path, { force: true });
+      throw error;
+    }
+    index += 1;
     used = header.length;
     file = opened;
     const dropped = index - bounds.tailSegmentsMax;
     if (dropped > 0) rmSync(join(folder, segmentName(dropped)), { force: true });
     return opened;
+  }
+
+  function close(): void {
+    if (file !== undefined) closeSync(file);
+    file = undefined;
   }
 
   return {
@@ -62,7 +74,13 @@ export function createSpoolWriter(folder: string, firstSeq: number, bounds: Spoo
         seq: nextSeq,
         offset: offsets[stream],
       });
-      writeWhole(target, header, bytes);
+      try {
+        writeWhole(target, [header, bytes]);
+      } catch (error) {
+        // It may end in half a frame, behind which nothing could be read: the next one goes to a fresh segment.
+        close();
+        throw error;
+      }
       used += header.length + bytes.length;
       offsets[stream] += bytes.length;
       nextSeq += 1;
@@ -80,16 +98,13 @@ export function createSpoolWriter(folder: string, firstSeq: number, bounds: Spoo
     get stderrBytes() {
       return offsets.stderr;
     },
-    close() {
-      if (file !== undefined) closeSync(file);
-      file = undefined;
-    },
+    close,
   };
 }
 
 /** A write may be short on a disk that is nearly full; the rest goes out until an error says why it can't. */
-function writeWhole(file: number, header: Buffer, payload: Buffer): void {
-  let pieces = [header, payload];
+function writeWhole(file: number, whole: readonly Buffer[]): void {
+  let pieces = whole;
   while (pieces.length > 0) pieces = skipBytes(pieces, writevSync(file, pieces));
 }
 
