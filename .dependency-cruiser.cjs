@@ -97,8 +97,8 @@ module.exports = {
     {
       name: "core-is-pure",
       severity: "error",
-      comment: "protocol runs in a browser, and agent-core decides without reaching outside",
-      from: { path: "^packages/(protocol|agent-core)/src/", pathNot: tests },
+      comment: "protocol and client run in a browser, and agent-core decides without reaching outside",
+      from: { path: "^packages/(protocol|agent-core|client)/src/", pathNot: tests },
       to: { dependencyTypes: ["core"] },
     },
     {

@@ -27,6 +27,12 @@ const generators = [
       "packages/testkit/src/model-server/anthropic-messages-request.gen.json",
     ],
   },
+  {
+    name: "client and API documents",
+    needs: "scripts/generate-api.mjs",
+    command: ["node", "scripts/generate-api.mjs"],
+    writes: ["packages/client/src/gen", "docs/generated/openapi.json", "docs/generated/commands.md"],
+  },
 ];
 
 function digests(paths) {
