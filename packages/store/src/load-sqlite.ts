@@ -28,9 +28,14 @@ export interface LoadSqliteDeps {
   /** as in `linux-x64` */
   readonly target?: string;
   readonly carried?: Readonly<Record<string, EmbeddedNative>>;
+  /** the version of Node-API that this Node speaks */
+  readonly nodeApi?: number;
   /** the folder of an installed better-sqlite3, if there is one */
   readonly findPackage?: () => string | undefined;
 }
+
+/** what the addon is built for; an older Node doesn't refuse it but crashes without a word */
+const nodeApiMin = 10;
 
 /** looks along the bundle's own folders and NODE_PATH */
 const load = createRequire(import.meta.url);
@@ -55,6 +60,7 @@ export function preparedSqliteAddon(): SqliteAddon {
 export function loadSqliteAddon(deps: LoadSqliteDeps): SqliteAddon | undefined {
   const carried = deps.carried ?? embeddedNatives;
   if (Object.keys(carried).length === 0) return undefined;
+  refuseOldNode(deps.nodeApi ?? Number(process.versions.napi));
   const target = deps.target ?? `${process.platform}-${process.arch}`;
   const installed = (deps.findPackage ?? findInstalledPackage)();
   const failures: string[] = [];
@@ -77,6 +83,13 @@ export function loadSqliteAddon(deps: LoadSqliteDeps): SqliteAddon | undefined {
       hint: "set NODE_PATH to a folder with better-sqlite3 installed for this platform, and keep the data root on a file system that allows loading libraries",
     },
   );
+}
+
+function refuseOldNode(nodeApi: number): void {
+  if (nodeApi >= nodeApiMin) return;
+  throw new BoxError("store/unavailable", `Node ${process.versions.node} is too old for better-sqlite3`, {
+    hint: "use Node 22.14 or newer",
+  });
 }
 
 function findInstalledPackage(): string | undefined {

@@ -134,3 +134,16 @@ test("a carried addon whose bytes don't match its digest is refused", () => {
   );
   expect(failure.message).toContain("damaged");
 });
+
+test("a Node that would crash on the addon is refused with the version that it takes", () => {
+  const failure = failureOf(() =>
+    loadSqliteAddon({
+      nativesFolder: join(folder, "natives"),
+      carried: { [target]: carry(addonBytes) },
+      findPackage: alone,
+      nodeApi: 9,
+    }),
+  );
+  expect(failure.code).toBe("store/unavailable");
+  expect(failure.hint).toBe("use Node 22.14 or newer");
+});
