@@ -27,3 +27,13 @@ test("what the HTTP library refuses is the client's mistake, without the library
   expect([tooLarge, cut].map((error) => toErrorAnswer(error).status)).toEqual([413, 400]);
   expect(toErrorAnswer(cut).body.error).toBe("the request is malformed");
 });
+
+test("a full disk is told as a store that can't be used now, without a path", () => {
+  const full = Object.assign(new Error("ENOSPC: no space left, open '/secret'"), { code: "ENOSPC" });
+  const { status, body } = toErrorAnswer(full);
+  expect(status).toBe(503);
+  expect(body).toEqual({
+    error: "the data root can't be written or read now",
+    failureCode: "store/unavailable",
+  });
+});

@@ -19,6 +19,9 @@ export function toErrorAnswer(error: unknown): ErrorAnswer {
   return { status: row.http, code: known.code, body: { error: text, failureCode: known.code } };
 }
 
+/** What the operating system says of a disk that is full, broken or read-only, or of a process out of descriptors. */
+const diskFaults: ReadonlySet<string> = new Set(["EDQUOT", "EIO", "EMFILE", "ENFILE", "ENOSPC", "EROFS"]);
+
 /** Names what the HTTP library refused; anything else is a bug. */
 function asBoxError(error: unknown): BoxError {
   if (error instanceof BoxError) return error;
@@ -28,6 +31,9 @@ function asBoxError(error: unknown): BoxError {
   if (code === "FST_ERR_BAD_URL") return new BoxError("gateway/bad-request", "the address is malformed");
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
     return new BoxError("gateway/bad-request", "the request is malformed");
+  }
+  if (code !== undefined && diskFaults.has(code)) {
+    return new BoxError("store/unavailable", "the data root can't be written or read now", { cause: error });
   }
   return new BoxError("gateway/internal", "internal error", { cause: error });
 }
