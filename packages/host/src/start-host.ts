@@ -8,7 +8,7 @@
 import { mkdirSync } from "node:fs";
 import type { AgentStore } from "@sand/agent-core";
 import { createModel } from "@sand/inference";
-import { createScope, type Logger, type Scope } from "@sand/node-kit";
+import { createKeyedMutex, createScope, type Logger, type Scope } from "@sand/node-kit";
 import type { AgentId, Clock, HostEvent, IdSource } from "@sand/protocol";
 import { acquireHostLock, type OpenedHostIndex, openAgentStore, openHostIndex } from "@sand/store";
 import { type ActiveAgent, openActiveAgent } from "./agents/active-agent.ts";
@@ -120,10 +120,11 @@ async function openDoors(deps: HostDeps, scope: Scope, state: HostState, work: H
   const { index, hub, open, active, activeAgentId, startedAt } = state;
   const { queue, box, busyHistory } = work;
   const stopTurns = createStopTurns({ open, queue, clock, box: () => box.peek() });
-  const directory = createAgentDirectory({ dataRoot, index, open, active, clock, ids, stopTurns });
+  const exclusive = createKeyedMutex();
+  const directory = createAgentDirectory({ dataRoot, index, open, active, clock, ids, exclusive, stopTurns });
   const desk = createPromptDesk({ index, open, queue, clock, ids, activeAgentId });
   const status = createHostStatus({ version, startedAt, queue, box, clock, activeAgentId, busyHistory });
-  const switches = createAgentSwitches({ open, clock });
+  const switches = createAgentSwitches({ open, clock, exclusive });
   const settings = openHostSettings({ dataRoot, index, logger });
   const handlers = createCommandHandlers({ directory, switches, settings, desk, status, ids });
   const replay = createHostReplay({ index, openStore: async (id) => (await open.open(id)).store });

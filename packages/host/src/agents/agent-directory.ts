@@ -8,7 +8,7 @@
 import { mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { HostIndex } from "@sand/agent-core";
-import { createKeyedMutex, syncFolder } from "@sand/node-kit";
+import { type createKeyedMutex, syncFolder } from "@sand/node-kit";
 import {
   type AgentId,
   type AgentProfile,
@@ -38,12 +38,14 @@ export interface AgentDirectoryDeps {
   readonly active: ActiveAgent;
   readonly clock: Clock;
   readonly ids: IdSource;
+  /** one change of an agent's files at a time, over all that change them */
+  readonly exclusive: ReturnType<typeof createKeyedMutex>;
   /** ends the agent's turn for good and waits until nothing runs for it any more */
   stopTurns(agentId: AgentId): Promise<void>;
 }
 
 export function createAgentDirectory(deps: AgentDirectoryDeps): AgentDirectory {
-  const exclusive = createKeyedMutex();
+  const { exclusive } = deps;
 
   function list(): readonly AgentSummary[] {
     const activeId = deps.active.current();
@@ -122,9 +124,9 @@ export function createAgentDirectory(deps: AgentDirectoryDeps): AgentDirectory {
   }
 
   async function update(id: AgentId, change: ProfileChange): Promise<AgentSummary | null> {
-    const handle = await openIfThere(deps.open, id);
-    if (handle === null) return null;
     return await exclusive(id, async () => {
+      const handle = await openIfThere(deps.open, id);
+      if (handle === null) return null;
       const profile = profileOf(change, handle.profile());
       await writeProfile(handle.folder, profile);
       handle.setProfile(profile);
@@ -139,12 +141,14 @@ export function createAgentDirectory(deps: AgentDirectoryDeps): AgentDirectory {
   }
 
   async function removeOne(id: AgentId): Promise<void> {
-    if ((await openIfThere(deps.open, id)) === null) return;
     await exclusive(id, async () => {
+      if ((await openIfThere(deps.open, id)) === null) return;
       await deps.stopTurns(id);
-      await deps.open.close(id);
       mkdirSync(trashFolder(deps.dataRoot), { recursive: true, mode: 0o700 });
+      // In one breath, so that nobody opens the folder again between its closing and its removal.
+      const closed = deps.open.close(id);
       renameSync(agentFolder(deps.dataRoot, id), join(trashFolder(deps.dataRoot), deps.ids.next()));
+      await closed;
       syncFolder(agentsFolder(deps.dataRoot));
       deps.index.removeAgent(id);
     });

@@ -3,7 +3,7 @@
  *
  * The file is written before the row is committed, so a row never shows what a restart would forget.
  */
-import { createKeyedMutex } from "@sand/node-kit";
+import type { createKeyedMutex } from "@sand/node-kit";
 import type { Clock } from "@sand/protocol";
 import type { AgentSwitches } from "../gateway/host-ports.ts";
 import { writeSettings } from "./agent-files.ts";
@@ -13,25 +13,28 @@ import { markUnread, markViewed } from "./roster-state.ts";
 export interface AgentSwitchesDeps {
   readonly open: OpenAgents;
   readonly clock: Clock;
+  /** shared with the directory, so that no agent is removed in the middle of a change */
+  readonly exclusive: ReturnType<typeof createKeyedMutex>;
 }
 
-export function createAgentSwitches({ open, clock }: AgentSwitchesDeps): AgentSwitches {
-  const exclusive = createKeyedMutex();
+export function createAgentSwitches({ open, clock, exclusive }: AgentSwitchesDeps): AgentSwitches {
   return {
     async setUnread(id, { isUnread, atMs }) {
-      const handle = await open.open(id);
       const nowMs = clock.nowMs();
       // A client's clock may run ahead; nothing was looked at in the future.
       const viewedAtMs = atMs === null ? null : Math.min(atMs, nowMs);
-      await handle.commit((tx) => {
-        if (isUnread) markUnread(tx, viewedAtMs);
-        else markViewed(tx, viewedAtMs ?? nowMs);
-        tx.rosterChanged();
+      await exclusive(id, async () => {
+        const handle = await open.open(id);
+        await handle.commit((tx) => {
+          if (isUnread) markUnread(tx, viewedAtMs);
+          else markViewed(tx, viewedAtMs ?? nowMs);
+          tx.rosterChanged();
+        });
       });
     },
     async changeSettings(id, change) {
-      const handle = await open.open(id);
       await exclusive(id, async () => {
+        const handle = await open.open(id);
         const settings = { ...handle.settings(), ...change };
         await writeSettings(handle.folder, settings);
         handle.setSettings(settings);
