@@ -111,3 +111,31 @@ test("the help of a command names its options and examples, the overview every e
   for (const code of [0, 1, 2, 3, 4, 5, 6, 7, 130])
     expect(renderOverview(commands)).toMatch(new RegExp(`^ {2}${code} `, "mu"));
 });
+
+const wrap: Command = {
+  ...greet,
+  name: "wrap",
+  options: {
+    env: { type: "string", multiple: true, short: "e", value: "<n>", about: "a variable" },
+    dry: { type: "boolean", about: "no" },
+  },
+  words: [1, 9],
+  takesCommandLine: true,
+};
+
+test.each([
+  [
+    ["wrap", "--dry", "-e", "a", "--env", "b", "ls", "-l", "--dry", "--json"],
+    ["ls", "-l", "--dry", "--json"],
+    ["a", "b"],
+  ],
+  [["wrap", "--env=a", "--", "--dry", "--", "x"], ["--dry", "--", "x"], ["a"]],
+  [["--json", "wrap", "ls", "-h"], ["ls", "-h"], []],
+])(
+  "behind a command that wraps another, only what stands before the other's name is ours (%j)",
+  (argv, words, env) => {
+    const line = parseCommandLine([wrap], argv);
+    if (line.kind !== "run") throw new Error(line.kind);
+    expect([line.input.words, line.input.list("env")]).toEqual([words, env]);
+  },
+);

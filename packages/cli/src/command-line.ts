@@ -60,22 +60,32 @@ function parseInput(command: Command, args: string[]): CommandInput {
   const options: CommandOptions = { ...globalOptions, ...command.options };
   const shapes = Object.entries(options).map(([name, option]) => [
     name,
-    option.short === undefined ? { type: option.type } : { type: option.type, short: option.short },
+    {
+      type: option.type,
+      ...(option.short === undefined ? {} : { short: option.short }),
+      ...(option.multiple === undefined ? {} : { multiple: true }),
+    },
   ]);
+  const { own, foreign } =
+    command.takesCommandLine === undefined ? { own: args, foreign: [] } : splitCommandLine(options, args);
   try {
     const parsed = parseArgs({
-      args,
+      args: own,
       options: Object.fromEntries(shapes),
       allowPositionals: true,
       strict: true,
     });
     const values = new Map<string, unknown>(Object.entries(parsed.values));
     return {
-      words: parsed.positionals,
+      words: [...parsed.positionals, ...foreign],
       flag: (name) => values.get(name) === true,
       text: (name) => {
         const value = values.get(name);
         return typeof value === "string" ? value : undefined;
+      },
+      list: (name) => {
+        const value = values.get(name);
+        return Array.isArray(value) ? value.filter((one) => typeof one === "string") : [];
       },
     };
   } catch (error) {
@@ -85,6 +95,29 @@ function parseInput(command: Command, args: string[]): CommandInput {
       cause: error,
     });
   }
+}
+
+/** Where our own options end: at two dashes, or at the first word that is neither an option nor an option's value. */
+function splitCommandLine(
+  options: CommandOptions,
+  args: string[],
+): { readonly own: string[]; readonly foreign: string[] } {
+  let end = 0;
+  while (end < args.length) {
+    const word = args[end] ?? "";
+    if (word === "--") return { own: args.slice(0, end), foreign: args.slice(end + 1) };
+    if (!word.startsWith("-") || word === "-") break;
+    end += takesNextWord(options, word) ? 2 : 1;
+  }
+  return { own: args.slice(0, end), foreign: args.slice(end) };
+}
+
+function takesNextWord(options: CommandOptions, word: string): boolean {
+  return Object.entries(options).some(
+    ([name, option]) =>
+      option.type === "string" &&
+      (word === `--${name}` || (option.short !== undefined && word === `-${option.short}`)),
+  );
 }
 
 function findCommand(commands: readonly Command[], name: string | undefined): Command | undefined {

@@ -8,6 +8,10 @@ export interface CommandOption {
   readonly short?: string;
   /** the placeholder of a string option in the help */
   readonly value?: string;
+  /** may be given several times; read with `list` */
+  readonly multiple?: true;
+  /** the values that it takes, for shell completion */
+  readonly choices?: readonly string[];
   readonly about: string;
 }
 
@@ -17,6 +21,7 @@ export interface CommandInput {
   readonly words: readonly string[];
   flag(name: string): boolean;
   text(name: string): string | undefined;
+  list(name: string): readonly string[];
 }
 
 export interface CommandContext {
@@ -39,7 +44,14 @@ export interface Command {
   readonly examples: readonly string[];
   /** how many words it takes, least and most */
   readonly words: readonly [number, number];
-  run(context: CommandContext, input: CommandInput): Promise<ExitName>;
+  /** what the first word may be, when it isn't a name of the user's; for shell completion */
+  readonly actions?: readonly string[];
+  /** its words are another program's command line: from the first one on, nothing is an option of ours */
+  readonly takesCommandLine?: true;
+  /** it deals itself with a reader that closes our output; otherwise that ends the program */
+  readonly outlivesReader?: true;
+  /** a number is the exit status of another program, passed on as it is */
+  run(context: CommandContext, input: CommandInput): Promise<ExitName | number>;
 }
 
 export const globalOptions: CommandOptions = {

@@ -9,6 +9,7 @@ import { agentsCommand } from "./commands/agents.ts";
 import { chatCommand } from "./commands/chat.ts";
 import { doctorCommand } from "./commands/doctor.ts";
 import { downCommand } from "./commands/down.ts";
+import { execCommand } from "./commands/exec.ts";
 import { imageCommand } from "./commands/image.ts";
 import { sendCommand } from "./commands/send.ts";
 import { statusCommand } from "./commands/status.ts";
@@ -29,10 +30,11 @@ const commands: readonly Command[] = [
   chatCommand,
   sendCommand,
   agentsCommand,
+  execCommand,
   imageCommand,
 ];
 
-async function main(argv: readonly string[]): Promise<ExitName> {
+async function main(argv: readonly string[]): Promise<ExitName | number> {
   const config = readConfig();
   const line = parseCommandLine(commands, argv);
   if (line.kind === "version") {
@@ -45,6 +47,7 @@ async function main(argv: readonly string[]): Promise<ExitName> {
     );
     return line.asked ? "ok" : "usage";
   }
+  if (line.command.outlivesReader === undefined) endWithReader();
   const terminal = createTerminal({
     stdout: process.stdout,
     stderr: process.stderr,
@@ -73,14 +76,17 @@ function printProblem(problem: Problem, json: boolean): void {
   if (problem.hint !== undefined) process.stderr.write(`  ${problem.hint}\n`);
 }
 
-// A reader that has seen enough (`sand … | head`) closes the pipe: that is no failure.
-process.stdout.on("error", (error: Error & { readonly code?: string }) => {
-  process.exit(error.code === "EPIPE" ? exitCodes.ok : exitCodes.failed);
-});
+/** A reader that has seen enough (`sand … | head`) closes the pipe: that is no failure. */
+function endWithReader(): void {
+  process.stdout.on("error", (error: Error & { readonly code?: string }) => {
+    process.exit(error.code === "EPIPE" ? exitCodes.ok : exitCodes.failed);
+  });
+}
 
 async function run(argv: readonly string[]): Promise<void> {
   try {
-    process.exitCode = exitCodes[await main(argv)];
+    const outcome = await main(argv);
+    process.exitCode = typeof outcome === "number" ? outcome : exitCodes[outcome];
   } catch (error) {
     const problem = describeProblem(error);
     printProblem(problem, argv.includes("--json"));

@@ -40,7 +40,7 @@ test("a followed turn is shown as it streams, and its end ends the program", asy
   gateway.push("turn-delta", {
     type: "tool-output",
     agentId: "agent-1",
-    callId: "c",
+    callId: "e1",
     stream: "stdout",
     text: "a.txt\n",
   });

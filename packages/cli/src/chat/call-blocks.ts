@@ -1,5 +1,5 @@
 /** Tool calls on screen: a heading when one begins, its output as it comes, and how it ended. */
-import { plainText } from "../plain-text.ts";
+import { oneLine, plainText } from "../plain-text.ts";
 import type { Paint } from "../terminal.ts";
 import type { FeedEntry } from "./feed-event.ts";
 import { createOutputBlock, type OutputBlock } from "./output-block.ts";
@@ -12,10 +12,13 @@ export interface CallBlocks {
 
 /** a call that is on screen and not settled */
 interface LiveCall {
-  readonly entryId: string;
-  callId: string | undefined;
+  /** the entry's id, which is also the call's */
+  readonly id: string;
+  readonly title: string;
   output: OutputBlock | undefined;
 }
+
+const titleMaxChars = 60;
 
 const settledMarks: Readonly<Record<string, readonly ["green" | "red" | "yellow", string]>> = {
   completed: ["green", "✓"],
@@ -31,28 +34,39 @@ export function isSettledCall(status: string): boolean {
 
 export function createCallBlocks(paint: Paint, step: StepText): CallBlocks {
   let calls: LiveCall[] = [];
+  /** the call whose heading or output was printed last */
+  let speaker: string | undefined;
   const heading = (entry: FeedEntry): string =>
     `${paint("cyan", "▸")} ${paint("bold", entry.name)} ${plainText(entry.text)}\n`;
+  /** Calls run side by side: output under another call's heading says whose it is. */
+  const introduce = (call: LiveCall): string => {
+    if (speaker === call.id) return "";
+    speaker = call.id;
+    return `${step.closeLine()}${paint("dim", `  ┌ ${call.title}`)}\n`;
+  };
 
   return {
     output: (callId, text) => {
-      // Output names its call and an entry doesn't, so the first call on screen that has no output yet is taken for it.
-      const call =
-        calls.find((one) => one.callId === callId) ?? calls.find((one) => one.callId === undefined);
+      const call = calls.find((one) => one.id === callId);
+      // Output may overtake its call's entry, or come late; it is in the entry's preview either way.
       if (call === undefined) return "";
-      call.callId = callId;
       call.output ??= createOutputBlock(paint);
-      const start = step.isStreaming ? step.end() : "";
+      const start = (step.isStreaming ? step.end() : "") + introduce(call);
       const shown = call.output.append(text, step.lineOpen && start === "");
       step.lineOpen = call.output.lineOpen;
       return start + shown;
     },
     entry: (entry) => {
-      const live = calls.find((one) => one.entryId === entry.id);
+      const live = calls.find((one) => one.id === entry.id);
       const mark = settledMarks[entry.status];
       if (mark === undefined) {
         if (live !== undefined) return "";
-        calls.push({ entryId: entry.id, callId: undefined, output: undefined });
+        calls.push({
+          id: entry.id,
+          title: `${entry.name} ${oneLine(entry.text, titleMaxChars)}`,
+          output: undefined,
+        });
+        speaker = entry.id;
         return step.end() + heading(entry);
       }
       calls = calls.filter((one) => one !== live);
@@ -61,6 +75,7 @@ export function createCallBlocks(paint: Paint, step: StepText): CallBlocks {
       const output =
         preview === "" ? "" : createOutputBlock(paint).append(`${preview.replace(/\n+$/u, "")}\n`, false);
       const [style, sign] = mark;
+      speaker = undefined;
       const name = calls.length > 0 ? `${entry.name} ` : "";
       return `${start}${output}${paint(style, `  ${sign} ${name}${entry.status}`)}\n`;
     },

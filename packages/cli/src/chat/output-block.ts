@@ -23,8 +23,8 @@ export function createOutputBlock(paint: Paint): OutputBlock {
     append: (text, continues) => {
       if (lines >= outputMaxLines) return "";
       const [first = "", ...others] = plainText(text).split("\n");
-      // An unfinished line that something else has been printed behind is taken up on a line of its own.
-      let shown = lineOpen && !continues ? "\n" : "";
+      // An unfinished line that something else has been printed behind goes on behind a bar of its own.
+      let shown = "";
       if (first !== "" || others.length > 0)
         shown += (lineOpen && continues ? "" : bar) + paint("dim", first);
       lineOpen ||= first !== "";

@@ -54,8 +54,8 @@ test("a call shows its name, its streamed output behind a bar, and how it ended"
       { kind: "text", text: "Let me look." },
       shell("pending"),
       shell("running"),
-      { kind: "output", callId: "x", text: "a.t" },
-      { kind: "output", callId: "x", text: "xt\nb.txt\n" },
+      { kind: "output", callId: "c1", text: "a.t" },
+      { kind: "output", callId: "c1", text: "xt\nb.txt\n" },
       shell("completed", { outputPreview: "a.txt\nb.txt\n" }),
       answer("Two files."),
     ],
@@ -72,7 +72,7 @@ test("a call whose output wasn't streamed shows its preview", () => {
 
 test("output without a line break at its end is closed before the state", () => {
   check(
-    [shell("running"), { kind: "output", callId: "x", text: "half" }, shell("interrupted")],
+    [shell("running"), { kind: "output", callId: "c1", text: "half" }, shell("interrupted")],
     "▸ Shell ls\n  │ half\n  ■ interrupted\n",
   );
 });
@@ -81,19 +81,25 @@ test("a settled call that is replayed in an older state stays settled and silent
   check([shell("completed"), shell("running"), shell("completed")], "▸ Shell ls\n  ✓ completed\n");
 });
 
-test("output of two calls is told apart, and each says its name when it ends", () => {
+test("output of two calls that run side by side is given to the call that wrote it, and each says its name when it ends", () => {
   const second = (status: string): FeedEvent =>
     entry({ id: "c2", kind: "tool-call", name: "Grep", text: "x", status });
   check(
     [
       shell("running"),
       second("running"),
-      { kind: "output", callId: "1", text: "one\n" },
-      { kind: "output", callId: "2", text: "two\n" },
+      { kind: "output", callId: "c2", text: "two\n" },
+      { kind: "output", callId: "c1", text: "on" },
+      { kind: "output", callId: "c2", text: "more\n" },
+      { kind: "output", callId: "c1", text: "e\n" },
+      { kind: "output", callId: "nobody", text: "lost\n" },
       shell("completed"),
       second("completed"),
     ],
-    "▸ Shell ls\n▸ Grep x\n  │ one\n  │ two\n  ✓ Shell completed\n  ✓ completed\n",
+    [
+      "▸ Shell ls\n▸ Grep x\n  │ two\n  ┌ Shell ls\n  │ on\n  ┌ Grep x\n  │ more\n  ┌ Shell ls\n  │ e\n",
+      "  ✓ Shell completed\n  ✓ completed\n",
+    ].join(""),
   );
 });
 
@@ -101,7 +107,7 @@ test("long output is cut, and says so once", () => {
   const renderer = createFeedRenderer({ paint: plain, isOwnNonce: () => false });
   renderer.render(shell("running"));
   const shown = [1, 2]
-    .map(() => renderer.render({ kind: "output", callId: "x", text: "y\n".repeat(500) }))
+    .map(() => renderer.render({ kind: "output", callId: "c1", text: "y\n".repeat(500) }))
     .join("");
   expect(shown.split("\n").length).toBe(202);
   expect(shown.match(/there is more/gu)?.length).toBe(1);
@@ -121,7 +127,7 @@ test("an escape sequence in output never reaches the screen", () => {
   check(
     [
       shell("running"),
-      { kind: "output", callId: "x", text: "\u001b]0;title\u0007\u001b[31mred\u001b[0m\u0007\n" },
+      { kind: "output", callId: "c1", text: "\u001b]0;title\u0007\u001b[31mred\u001b[0m\u0007\n" },
     ],
     "▸ Shell ls\n  │ red\n",
   );

@@ -7,7 +7,7 @@ import { isSameProcess, type ProcessIdentity } from "@sand/node-kit";
 import type { Clock } from "@sand/protocol";
 import { fieldsOf } from "../chat/feed-event.ts";
 import { readJson } from "../gateway/find-gateway.ts";
-import { readBounded } from "../gateway/read-bounded.ts";
+import { bareDaemonToken, callDaemon } from "./call-daemon.ts";
 import { readToken } from "./keep-token.ts";
 
 export const daemonFileName = "exec-daemon.json";
@@ -27,7 +27,6 @@ const askTimeoutMs = 3_000;
 /** between TERM and KILL */
 const commandGraceMs = 3_000;
 const lookEveryMs = 100;
-const answerMaxBytes = 8 * 1024 * 1024;
 
 /** The daemon's record, if the process that wrote it still lives. */
 export function findDaemon(dataRoot: string): DaemonRecord | undefined {
@@ -83,19 +82,9 @@ async function ask(
   dataRoot: string,
   { method, body }: Ask,
 ): Promise<Readonly<Record<string, unknown>> | undefined> {
+  const token = readToken(join(dataRoot, daemonTokenName)) ?? bareDaemonToken;
   try {
-    const response = await fetch(`http://127.0.0.1:${record.rpcPort}/exec.v1.Processes/${method}`, {
-      method: "POST",
-      headers: {
-        "content-type": "application/json",
-        authorization: `Bearer ${readToken(join(dataRoot, daemonTokenName)) ?? "local"}`,
-      },
-      body: JSON.stringify(body),
-      signal: AbortSignal.timeout(askTimeoutMs),
-      redirect: "error",
-    });
-    const text = await readBounded(response, answerMaxBytes);
-    return response.ok ? fieldsOf(JSON.parse(text)) : undefined;
+    return await callDaemon({ rpcPort: record.rpcPort, token, method, body, timeoutMs: askTimeoutMs });
   } catch {
     // It doesn't answer, or takes another token: what it runs isn't known.
     return undefined;

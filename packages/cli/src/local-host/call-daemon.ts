@@ -1,0 +1,57 @@
+/**
+ * One unary call to the execution daemon: a plain JSON post over loopback, with the token in a header alone. What it
+ * refuses becomes a `CommandFailure` in its own words; "not running" means that nobody answered, so that the call can
+ * be made again.
+ */
+import { fieldsOf } from "../chat/feed-event.ts";
+import { CommandFailure } from "../command-failure.ts";
+import { exitNameOfStatus } from "../exit-codes.ts";
+import { readBounded } from "../gateway/read-bounded.ts";
+
+export interface DaemonCall {
+  readonly rpcPort: number;
+  readonly token: string;
+  readonly method: "CloseStdin" | "Forget" | "List" | "Read" | "Signal" | "Start" | "Write";
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly timeoutMs: number;
+}
+
+/** what a daemon takes that was started by hand with nothing configured */
+export const bareDaemonToken = "local";
+const answerMaxBytes = 8 * 1024 * 1024;
+
+export async function callDaemon(call: DaemonCall): Promise<Readonly<Record<string, unknown>>> {
+  const { response, text } = await post(call);
+  const answer = parseFields(text);
+  if (response.ok) return answer;
+  const failureCode = response.headers.get("x-sand-code");
+  const message = typeof answer.message === "string" ? answer.message : `it answers HTTP ${response.status}`;
+  throw new CommandFailure(exitNameOfStatus(response.status), `the execution daemon: ${message}`, {
+    ...(failureCode === null ? {} : { failureCode }),
+    ...(response.status === 401 ? { hint: "is SAND_BOX_EXEC_DAEMON_AUTH_TOKEN that of another one?" } : {}),
+  });
+}
+
+async function post(call: DaemonCall): Promise<{ readonly response: Response; readonly text: string }> {
+  try {
+    const response = await fetch(`http://127.0.0.1:${call.rpcPort}/exec.v1.Processes/${call.method}`, {
+      method: "POST",
+      headers: { "content-type": "application/json", authorization: `Bearer ${call.token}` },
+      body: JSON.stringify(call.body),
+      signal: AbortSignal.timeout(call.timeoutMs),
+      redirect: "error",
+    });
+    return { response, text: await readBounded(response, answerMaxBytes) };
+  } catch (error) {
+    if (error instanceof CommandFailure) throw error;
+    throw new CommandFailure("notRunning", "the execution daemon doesn't answer", { cause: error });
+  }
+}
+
+function parseFields(text: string): Readonly<Record<string, unknown>> {
+  try {
+    return fieldsOf(JSON.parse(text));
+  } catch {
+    return {};
+  }
+}
