@@ -7,10 +7,12 @@ import { type JsonObject, limits, type OutlineItem } from "@sand/protocol";
 
 type Step = Extract<TurnRecord, { readonly kind: "stepCompleted" }>;
 
+type OutlineReads = Pick<AgentReads, "entriesBefore" | "openTurn" | "settledTurns" | "recordsOfKind">;
+
 /** turns whose steps are read at once */
 const turnsPerRead = 50;
 
-export function readOutline(reads: AgentReads): OutlineItem[] {
+export function readOutline(reads: OutlineReads): OutlineItem[] {
   const { entries } = reads.entriesBefore({ limit: limits.outlineMaxEntries });
   const said = new Map<string, readonly OutlineItem[]>();
   for (const turn of turnsSince(reads, entries)) {
@@ -24,7 +26,7 @@ export function readOutline(reads: AgentReads): OutlineItem[] {
 }
 
 /** The turns that can have made one of the entries, newest first. Each turn has an entry, so these are no more. */
-function* turnsSince(reads: AgentReads, entries: readonly StoredEntry[]): Generator<TurnRow> {
+function* turnsSince(reads: OutlineReads, entries: readonly StoredEntry[]): Generator<TurnRow> {
   const sinceMs = entries[0]?.entry.timestampMs;
   if (sinceMs === undefined) return;
   const open = reads.openTurn();
