@@ -4,9 +4,11 @@ import { createModel } from "./create-model.ts";
 
 const clock: Clock = { nowMs: () => 0, sleep: async () => undefined };
 
-function baseUrlCode(baseUrl: string): string | undefined {
+const providers = ["openai-compatible", "anthropic"] as const;
+
+function baseUrlCode(provider: (typeof providers)[number], baseUrl: string): string | undefined {
   try {
-    createModel({ provider: "openai-compatible", baseUrl, apiKey: null, model: "m" }, { clock });
+    createModel({ provider, baseUrl, apiKey: null, model: "m" }, { clock });
     return undefined;
   } catch (error) {
     return error instanceof BoxError ? error.code : String(error);
@@ -16,10 +18,10 @@ function baseUrlCode(baseUrl: string): string | undefined {
 test.each(["", "api.example.com/v1", "file:///etc", "https://name:secret@example.com/v1"])(
   "the base URL %j is refused when the model is made",
   (baseUrl) => {
-    expect(baseUrlCode(baseUrl)).toBe("config/invalid");
+    for (const provider of providers) expect(baseUrlCode(provider, baseUrl)).toBe("config/invalid");
   },
 );
 
 test.each(["http://127.0.0.1:1/v1", "https://example.com/v1/"])("the base URL %j is accepted", (baseUrl) => {
-  expect(baseUrlCode(baseUrl)).toBeUndefined();
+  for (const provider of providers) expect(baseUrlCode(provider, baseUrl)).toBeUndefined();
 });

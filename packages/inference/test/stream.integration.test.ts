@@ -227,6 +227,23 @@ describe("usage and reasoning", () => {
   });
 });
 
+test("a refusal of reasoning that was given back is told from others, and reasoning is left out when the loop asks", async () => {
+  server.setScript([{ text: "ok", reasoning: "because" }]);
+  const raw = (await collect(modelOf(server), userRequest("hello"))).find((part) => part.type === "raw");
+  const reasoning = [{ provider: "openai-compatible", model: "scripted", part: raw?.part ?? {} }];
+  const request = requestOf([
+    { role: "user", text: "hello" },
+    { role: "assistant", text: "ok", calls: [], reasoning },
+    { role: "user", text: "again" },
+  ]);
+  const error = { type: "invalid_request_error", message: "reasoning_content can't be taken back" };
+  server.setScript([{ fault: { kind: "status", status: 400, error } }]);
+  expect(endOf(await collect(modelOf(server), request))).toBe("inference/bad-reasoning retryable");
+  const dropping = { ...request, dropReasoning: true };
+  expect(endOf(await collect(modelOf(server), dropping))).toBe("inference/refused");
+  expect(JSON.stringify(server.requests.at(-1)?.body)).not.toContain("because");
+});
+
 /** Runs `use` against a server that streams for ever, and tells whether its connection was closed by the client. */
 async function closedAfter(
   { modelOf, textFrame }: Pick<Adapter, "modelOf" | "textFrame">,
