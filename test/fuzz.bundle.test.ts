@@ -8,7 +8,7 @@ test("malformed requests and frames crash nothing, get no 500 and leave no memor
   const { findings } = await runFuzz({
     bundles: findBundles("shipped"),
     seed,
-    requests: 2_000,
+    requests: 3_000,
     perTargetMin: 30,
   });
   expect(findings, `seed ${seed}`).toEqual([]);
