@@ -32,6 +32,17 @@ if [ -n "$mounted" ] && [ -f "$mounted" ]; then
   install -m 0600 -o 1001 -g 1001 "$mounted" "$private/inference.json"
 fi
 
+# So do programs that a connector mounted: `sand` gets copies of those that it couldn't read.
+programs=/run/sand-programs
+rm -rf "$programs"
+for name in sand-host box-exec-daemon; do
+  if setpriv --reuid=1001 --regid=1001 --clear-groups cat "/home/box/$name"/*.cjs >/dev/null 2>&1; then continue; fi
+  mkdir -p "$programs"
+  cp -R "/home/box/$name" "$programs/$name"
+  chown -R 0:0 "$programs/$name"
+  chmod -R u=rwX,go=rX "$programs/$name"
+done
+
 # DAC_READ_SEARCH is left only where the container was given it, for credentials that are renewed in a mount.
 exec setpriv --no-new-privs --bounding-set=-all,+setuid,+setgid,+chown,+kill,+dac_read_search \
   tini -- node /home/box/sand-image/supervise.mjs

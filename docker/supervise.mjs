@@ -10,7 +10,7 @@
  */
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { chownSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chownSync, existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { countFailures, restartDelayMs } from "./restart-policy.mjs";
 
 const sand = 1001;
@@ -54,7 +54,7 @@ const programs = [
 let isEnding = false;
 
 function startHost() {
-  const child = spawn(process.execPath, ["/home/box/sand-host/host-main.cjs"], {
+  const child = spawn(process.execPath, [findProgram("sand-host/host-main.cjs")], {
     cwd: "/home/box",
     uid: sand,
     gid: sand,
@@ -71,7 +71,7 @@ function startDaemon() {
   const become = [`--reuid=${sand}`, `--regid=${sand}`, "--clear-groups"];
   const keep = [`--inh-caps=-all,${kept}`, `--ambient-caps=-all,${kept}`];
   const env = Object.fromEntries(Object.entries(shared).filter(([name]) => !onlyForHost.test(name)));
-  const program = [process.execPath, "/home/box/box-exec-daemon/main.cjs"];
+  const program = [process.execPath, findProgram("box-exec-daemon/main.cjs")];
   return spawn("/usr/bin/setpriv", [...become, ...keep, ...program], {
     cwd: "/home/box",
     env: {
@@ -81,6 +81,12 @@ function startDaemon() {
     },
     stdio: ["ignore", "inherit", "inherit"],
   });
+}
+
+/** The copy that entrypoint.sh made of one that `sand` can't read, else the program where it belongs. */
+function findProgram(name) {
+  const copy = `/run/sand-programs/${name}`;
+  return existsSync(copy) ? copy : `/home/box/${name}`;
 }
 
 function keepRunning(program) {

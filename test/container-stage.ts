@@ -166,6 +166,12 @@ export async function awaitIdle(box: TestBox, agentId: string): Promise<void> {
   await waitUntil(`the turn of ${agentId} settles`, look, { deadlineMs: turnMaxMs, everyMs: 100 });
 }
 
+/** How many agents have a turn open right now. */
+export async function countRunning(box: TestBox): Promise<number> {
+  const rows = listOf(await callOrFail(await box.access(), "listAgents", {}));
+  return rows.filter((row) => fieldOf(row, "isRunning") === true).length;
+}
+
 export async function readTranscript(box: TestBox, id: string): Promise<readonly unknown[]> {
   return listOf(fieldOf(await callOrFail(await box.access(), "getAgentTranscriptTail", { id }), "entries"));
 }

@@ -5,6 +5,8 @@
  */
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
+import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -16,6 +18,7 @@ import {
   textOf,
   waitUntil,
 } from "../packages/testkit/src/index.ts";
+import { proveContainerKills } from "./container-kills.ts";
 import {
   awaitIdle,
   connectorEnvironment,
@@ -233,6 +236,47 @@ describe.skipIf(missing !== undefined)(`the image (${missing ?? "a Docker engine
       const log = await docker("logs", box.name);
       expect(log).not.toContain(["planted", "secret"].join("~"));
       await box.remove();
+    },
+    scenarioMaxMs,
+  );
+
+  test(
+    "killed at random while agents work, it loses nothing and does nothing twice",
+    async () => {
+      const seed = Math.floor(Math.random() * 2 ** 31);
+      const report: string[] = [`seed ${seed}`];
+      const options = { image, kills: 4, seed, hasLedger: true, report: (line: string) => report.push(line) };
+      const { findings } = await proveContainerKills(options);
+      expect(findings, report.join("\n")).toEqual([]);
+    },
+    scenarioMaxMs,
+  );
+
+  test(
+    "programs that a connector mounts, closed to all but an owner elsewhere, are what runs",
+    async () => {
+      const staged = mkdtempSync(join(tmpdir(), "sand-staged-"));
+      try {
+        const [host, daemon] = [join(staged, "host-main.cjs"), join(staged, "box-exec-daemon")];
+        mkdirSync(daemon, { mode: 0o700 });
+        copyFileSync(join(root, "dist/host-main.cjs"), host);
+        copyFileSync(join(root, "dist/box-exec-daemon/main.cjs"), join(daemon, "main.cjs"));
+        for (const path of [host, join(daemon, "main.cjs")]) chmodSync(path, 0o600);
+        const mounts = [
+          `${host}:/home/box/sand-host/host-main.cjs:ro`,
+          `${daemon}:/home/box/box-exec-daemon:ro`,
+        ];
+        const args = mounts.flatMap((mount) => ["--volume", mount]);
+        const box = await stage.startBox({ image, env: connectorEnvironment(token), args });
+        const agentId = await createAgent(box, "mounted");
+        expect(await runByPrompt(box, agentId, "true")).toMatchObject({ status: "completed" });
+        expect(await box.exec("ps", "-eo", "uid=,args=")).toMatch(
+          /^ *1001 \S*node \/run\/sand-programs\/sand-host\/host-main\.cjs$/mu,
+        );
+        await box.remove();
+      } finally {
+        rmSync(staged, { recursive: true, force: true });
+      }
     },
     scenarioMaxMs,
   );
