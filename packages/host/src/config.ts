@@ -7,6 +7,7 @@
 import { closeSync, existsSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { createSecureContext } from "node:tls";
 import {
   type Env,
   flagValue,
@@ -236,5 +237,15 @@ function readTls(
       hint: "set both or none",
     });
   }
-  return { cert: readFileSync(certPath, "utf8"), key: readFileSync(keyPath, "utf8") };
+  try {
+    const tls = { cert: readFileSync(certPath, "utf8"), key: readFileSync(keyPath, "utf8") };
+    // Refuses what is no PEM and a key of another certificate now, not at the first connection.
+    createSecureContext(tls);
+    return tls;
+  } catch (cause) {
+    throw new BoxError("config/invalid", "the gateway's certificate and key can't be used", {
+      cause,
+      hint: "SAND_GATEWAY_TLS_CERT and SAND_GATEWAY_TLS_KEY name readable PEM files that belong together",
+    });
+  }
 }

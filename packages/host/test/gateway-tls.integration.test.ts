@@ -83,3 +83,25 @@ test.each([["SAND_GATEWAY_TLS_CERT"], ["SAND_GATEWAY_TLS_KEY"]])("%s alone is re
     expect.objectContaining({ code: "config/invalid" }),
   );
 });
+
+test.each<[string, Partial<SelfSigned>]>([
+  ["a file that is no certificate", { cert: "no certificate" }],
+  ["a file that is no key", { key: "no key" }],
+  ["a key of another certificate", { key: makeSelfSigned().key }],
+])("%s is refused before anything starts", async (_what, wrong) => {
+  await using files = await writeFiles({ ...makeSelfSigned(), ...wrong });
+  expect(() => readConfig({ SAND_INFERENCE_PROVIDER: "offline", ...files.env }, "/")).toThrow(
+    expect.objectContaining({ code: "config/invalid" }),
+  );
+});
+
+test("a certificate that isn't there is refused, with a hint that names the variables and not a stack", async () => {
+  await using files = await writeFiles(makeSelfSigned());
+  const env = { ...files.env, SAND_GATEWAY_TLS_CERT: `${files.env.SAND_GATEWAY_TLS_CERT}.gone` };
+  expect(() => readConfig({ SAND_INFERENCE_PROVIDER: "offline", ...env }, "/")).toThrow(
+    expect.objectContaining({
+      code: "config/invalid",
+      hint: expect.stringContaining("SAND_GATEWAY_TLS_CERT"),
+    }),
+  );
+});
