@@ -47,6 +47,8 @@ export function createTestHome(): TestHome {
     SAND_DATA_ROOT: dataRoot,
     SAND_BOX_WORKSPACE_ROOT: workspace,
     SAND_INFERENCE_PROVIDER: "offline",
+    // Not the box of whoever runs the tests, where there is one.
+    SAND_IMAGE: "sand-test:none",
     SAND_BOX_EXEC_DAEMON_PORT: "0",
     SAND_BOX_PTY_PORT: "0",
   };
