@@ -7,12 +7,16 @@ import type { Command } from "./command.ts";
 import { parseCommandLine } from "./command-line.ts";
 import { agentsCommand } from "./commands/agents.ts";
 import { chatCommand } from "./commands/chat.ts";
+import { createCompletionCommand } from "./commands/completion.ts";
 import { doctorCommand } from "./commands/doctor.ts";
 import { downCommand } from "./commands/down.ts";
+import { eventsCommand } from "./commands/events.ts";
 import { execCommand } from "./commands/exec.ts";
 import { imageCommand } from "./commands/image.ts";
+import { logsCommand } from "./commands/logs.ts";
 import { sendCommand } from "./commands/send.ts";
 import { statusCommand } from "./commands/status.ts";
+import { transcriptCommand } from "./commands/transcript.ts";
 import { upCommand } from "./commands/up.ts";
 import { readConfig } from "./config.ts";
 import { resolveDataRoot } from "./data-root.ts";
@@ -22,7 +26,7 @@ import { renderCommandHelp, renderOverview } from "./help-text.ts";
 import { createTerminal } from "./terminal.ts";
 import { version } from "./version.ts";
 
-const commands: readonly Command[] = [
+const workCommands: readonly Command[] = [
   upCommand,
   downCommand,
   statusCommand,
@@ -30,9 +34,13 @@ const commands: readonly Command[] = [
   chatCommand,
   sendCommand,
   agentsCommand,
+  transcriptCommand,
+  eventsCommand,
   execCommand,
   imageCommand,
+  logsCommand,
 ];
+const commands: readonly Command[] = [...workCommands, createCompletionCommand(workCommands)];
 
 async function main(argv: readonly string[]): Promise<ExitName | number> {
   const config = readConfig();

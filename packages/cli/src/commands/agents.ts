@@ -1,82 +1,66 @@
-/** `sand agents`: lists, makes and deletes agents. */
+/** `sand agents`: which agents there are, and everything that can be set about one. */
+
+import type { AgentAction } from "../agents/agent-action.ts";
+import { changeActions } from "../agents/change-agent.ts";
+import { createNewAgent, removeAgent } from "../agents/make-agent.ts";
+import { listAgents, showAgent } from "../agents/show-agents.ts";
 import type { Command, CommandContext, CommandInput } from "../command.ts";
 import { CommandFailure } from "../command-failure.ts";
 import type { ExitName } from "../exit-codes.ts";
-import { createAgent, listAgentRows, requireAgent } from "../gateway/agent-rows.ts";
 import { createGatewayAccess } from "../gateway/gateway-access.ts";
-import type { GatewayClient } from "../gateway/gateway-client.ts";
-import { oneLine } from "../plain-text.ts";
+
+const actions: Readonly<Record<string, AgentAction>> = {
+  list: { words: "", run: listAgents },
+  show: { words: "<agent>", run: showAgent },
+  create: { words: "<name>", run: createNewAgent },
+  ...changeActions,
+  delete: { words: "<agent>", run: removeAgent },
+};
 
 export const agentsCommand: Command = {
   name: "agents",
-  summary: "list, create or delete agents",
-  usage: "agents [list | create <name> | delete <agent>] [options]",
+  summary: "list, create, change or delete agents",
+  usage: "agents [<action> [<agent>] …] [options]",
+  details: [
+    "Actions:",
+    ...Object.entries(actions).map(([name, { words }]) => `  ${name} ${words}`.trimEnd()),
+    "",
+    "An agent is named by its id or its name. `open` makes it the active one, which `sand chat`",
+    "without a name talks to. Changes print the agent as it is afterwards with --json.",
+  ].join("\n"),
   options: {
-    description: { type: "string", value: "<text>", about: "create: what the agent is for" },
+    name: { type: "string", value: "<name>", about: "update: another name" },
+    description: { type: "string", value: "<text>", about: "create, update: what the agent is for" },
+    title: { type: "string", value: "<text>", about: "create, update: its title" },
+    updates: { type: "boolean", about: "notifications: those about updates, instead of all" },
+    all: { type: "boolean", short: "a", about: "list: hidden ones too" },
     yes: { type: "boolean", short: "y", about: "delete: really" },
   },
   examples: [
     "sand agents",
     "sand agents create reviewer --description 'reads diffs'",
-    "sand agents delete reviewer --yes",
+    "sand agents rename reviewer critic",
+    "sand agents update critic --title 'Critic' --description 'reads diffs, and says so'",
+    "sand agents notifications critic off",
+    "sand agents delete critic --yes",
   ],
-  words: [0, 2],
+  words: [0, 3],
+  actions: Object.keys(actions),
   run: agents,
 };
 
 async function agents(context: CommandContext, input: CommandInput): Promise<ExitName> {
-  const client = createGatewayAccess(context).client();
-  const [action = "list", word] = input.words;
-  if (action === "list" && word === undefined) return list(context, client);
-  if (action === "create" && word !== undefined)
-    return create(context, client, { name: word, description: input.text("description") ?? "" });
-  if (action === "delete" && word !== undefined)
-    return remove(context, client, { word, sure: input.flag("yes") });
-  throw new CommandFailure("usage", `usage: sand ${agentsCommand.usage}`, { hint: "see sand agents --help" });
-}
-
-async function list({ terminal }: CommandContext, client: GatewayClient): Promise<ExitName> {
-  const rows = await listAgentRows(client);
-  terminal.result(rows.map((row) => row.fields));
-  if (rows.length === 0)
-    terminal.line("No agents yet. Make one: sand agents create <name>, or just sand chat <name>.");
-  const width = Math.max(4, ...rows.map((row) => oneLine(row.name, 24).length));
-  for (const row of rows) {
-    const state = row.isRunning ? terminal.paint("yellow", "running") : terminal.paint("dim", "idle   ");
-    const name = oneLine(row.name, 24).padEnd(width);
-    const preview = oneLine(
-      row.lastMessagePreview ?? "",
-      Math.max(10, terminal.columns - width - row.id.length - 14),
-    );
-    terminal.line(`${terminal.paint("bold", name)}  ${state}  ${terminal.paint("dim", row.id)}  ${preview}`);
+  const [name = "list", ...words] = input.words;
+  const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
+  if (action === undefined) {
+    throw new CommandFailure("usage", `sand agents can't "${name}"`, { hint: "see sand agents --help" });
   }
-  return "ok";
-}
-
-async function create(
-  { terminal }: CommandContext,
-  client: GatewayClient,
-  wanted: { readonly name: string; readonly description: string },
-): Promise<ExitName> {
-  const agent = await createAgent(client, wanted.name, wanted.description);
-  terminal.result(agent.fields);
-  terminal.line(`Created ${terminal.paint("bold", oneLine(agent.name, 80))} (${agent.id}).`);
-  return "ok";
-}
-
-async function remove(
-  { terminal }: CommandContext,
-  client: GatewayClient,
-  wanted: { readonly word: string; readonly sure: boolean },
-): Promise<ExitName> {
-  const agent = await requireAgent(client, wanted.word);
-  if (!wanted.sure) {
-    throw new CommandFailure("usage", `this deletes "${oneLine(agent.name, 80)}" and all its history`, {
-      hint: "add --yes to do it",
+  if (words.length !== (action.words === "" ? 0 : action.words.split(" ").length)) {
+    throw new CommandFailure("usage", `usage: sand agents ${name} ${action.words}`.trimEnd(), {
+      hint: "see sand agents --help",
     });
   }
-  await client.call("deleteAgent", { id: agent.id });
-  terminal.result({ deleted: agent.id });
-  terminal.line(`Deleted ${oneLine(agent.name, 80)} (${agent.id}).`);
+  const client = createGatewayAccess(context).client();
+  await action.run({ terminal: context.terminal, client, input, words });
   return "ok";
 }

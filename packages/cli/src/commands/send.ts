@@ -29,6 +29,7 @@ export const sendCommand: Command = {
     "when-busy": {
       type: "string",
       value: "<how>",
+      choices: busyChoices,
       about: "steer (default), queue or interrupt: what to do while a turn runs",
     },
   },

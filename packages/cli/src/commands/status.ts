@@ -2,11 +2,10 @@
 
 import { fieldsOf } from "../chat/feed-event.ts";
 import type { Command, CommandContext, CommandInput } from "../command.ts";
-import { CommandFailure } from "../command-failure.ts";
 import type { ExitName } from "../exit-codes.ts";
 import { type AgentRow, listAgentRows } from "../gateway/agent-rows.ts";
 import type { GatewayLocation } from "../gateway/find-gateway.ts";
-import { createGatewayAccess } from "../gateway/gateway-access.ts";
+import { createGatewayAccess, requireHealth } from "../gateway/gateway-access.ts";
 import { askDaemon } from "../local-host/exec-daemon.ts";
 import { oneLine } from "../plain-text.ts";
 
@@ -25,12 +24,7 @@ export const statusCommand: Command = {
 async function status(context: CommandContext, input: CommandInput): Promise<ExitName> {
   const { terminal, dataRoot } = context;
   const client = createGatewayAccess(context).client();
-  const health = await client.health();
-  if (health === undefined) {
-    throw new CommandFailure("notRunning", `no host answers at ${client.location.url}`, {
-      hint: "start one: sand up",
-    });
-  }
+  const health = await requireHealth(client);
   if (input.flag("env")) return printEnvironment(context, client.location);
   const agents = await listAgentRows(client);
   const about = fieldsOf(await client.call("getHostStatus", {}));

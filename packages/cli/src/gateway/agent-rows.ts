@@ -85,8 +85,12 @@ export async function createAgent(
   client: GatewayClient,
   name: string,
   description: string,
+  title?: string,
 ): Promise<AgentRow> {
-  const value = await client.call("createAgent", { name, description, clientNonce: crypto.randomUUID() });
+  const value = await client.call("createAgent", {
+    ...{ name, description, clientNonce: crypto.randomUUID() },
+    ...(title === undefined ? {} : { title }),
+  });
   const wrapped = typeof value === "object" && value !== null && "agent" in value ? value.agent : value;
   const row = parseAgentRow(wrapped);
   if (row === undefined)

@@ -15,7 +15,13 @@ import { createSseParser, type SseFrame } from "./sse-frames.ts";
 export type StreamItem =
   | { readonly kind: "connected" }
   | { readonly kind: "lost" }
-  | { readonly kind: "event"; readonly channel: string; readonly payload: Readonly<Record<string, unknown>> };
+  | {
+      readonly kind: "event";
+      /** where a later stream can go on; absent in a stream that wasn't resumed */
+      readonly id: string | undefined;
+      readonly channel: string;
+      readonly payload: Readonly<Record<string, unknown>>;
+    };
 
 export interface EventStreamOptions {
   readonly location: GatewayLocation;
@@ -50,7 +56,7 @@ export async function* openEventStream(
           continue;
         }
         lastId = frame.id ?? lastId;
-        const event = parseEvent(frame.data);
+        const event = parseEvent(frame.data, frame.id);
         if (event !== undefined) yield event;
       }
     } catch (error) {
@@ -109,7 +115,7 @@ async function describeRefusal(response: Response): Promise<CommandFailure> {
   }
 }
 
-export function parseEvent(data: string): StreamItem | undefined {
+function parseEvent(data: string, id: string | undefined): StreamItem | undefined {
   try {
     const value: unknown = JSON.parse(data);
     if (
@@ -121,7 +127,7 @@ export function parseEvent(data: string): StreamItem | undefined {
       return undefined;
     const payload =
       "payload" in value && typeof value.payload === "object" && value.payload !== null ? value.payload : {};
-    return { kind: "event", channel: value.channel, payload: { ...payload } };
+    return { kind: "event", id, channel: value.channel, payload: { ...payload } };
   } catch {
     // A frame that isn't JSON isn't ours; the stream goes on.
     return undefined;

@@ -6,7 +6,7 @@
 import type { CommandContext } from "../command.ts";
 import { CommandFailure } from "../command-failure.ts";
 import { findGateway } from "./find-gateway.ts";
-import { createGatewayClient, type GatewayClient } from "./gateway-client.ts";
+import { createGatewayClient, type GatewayClient, type Health } from "./gateway-client.ts";
 
 export interface GatewayAccess {
   client(): GatewayClient;
@@ -36,4 +36,13 @@ export function createGatewayAccess(context: CommandContext): GatewayAccess {
       return need();
     },
   };
+}
+
+/** For what would wait for a host patiently: one that isn't there at the beginning is an error at once. */
+export async function requireHealth(client: GatewayClient): Promise<Health> {
+  const health = await client.health();
+  if (health !== undefined) return health;
+  throw new CommandFailure("notRunning", `no host answers at ${client.location.url}`, {
+    hint: "start one: sand up",
+  });
 }

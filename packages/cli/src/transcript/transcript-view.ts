@@ -1,0 +1,52 @@
+/**
+ * Transcript entries on the way to a reader: as JSON, one entry a line as the gateway sent it, or as a conversation.
+ * An entry that comes again unchanged, from a replay or a page, is shown once.
+ */
+import { createHash } from "node:crypto";
+import { readEntry, readFrame } from "../chat/feed-event.ts";
+import { createFeedRenderer } from "../chat/render-feed.ts";
+import type { Terminal } from "../terminal.ts";
+import type { RawEntry } from "./transcript-pages.ts";
+
+export interface TranscriptView {
+  entry(entry: RawEntry): void;
+  /** what isn't an entry: streamed text and output, for people only */
+  frame(channel: string, payload: Readonly<Record<string, unknown>>, agentId: string): void;
+  /** the newest position that was shown */
+  newestSeq(): number | undefined;
+}
+
+const rememberedEntriesMax = 5_000;
+
+export function createTranscriptView(terminal: Terminal): TranscriptView {
+  const renderer = createFeedRenderer({ paint: terminal.paint, isOwnNonce: () => false });
+  const looks = new Map<unknown, string>();
+  let newest: number | undefined;
+
+  const isNews = (entry: RawEntry): boolean => {
+    const look = createHash("sha1").update(JSON.stringify(entry)).digest("base64");
+    if (looks.get(entry.id) === look) return false;
+    looks.delete(entry.id);
+    looks.set(entry.id, look);
+    const oldest = looks.keys().next();
+    if (looks.size > rememberedEntriesMax && oldest.done !== true) looks.delete(oldest.value);
+    return true;
+  };
+
+  return {
+    newestSeq: () => newest,
+    entry: (entry) => {
+      if (typeof entry.seq === "number") newest = Math.max(newest ?? 0, entry.seq);
+      if (terminal.json) {
+        if (isNews(entry)) terminal.result(entry);
+        return;
+      }
+      const read = readEntry(entry);
+      if (read !== undefined) terminal.write(renderer.render({ kind: "entry", entry: read }));
+    },
+    frame: (channel, payload, agentId) => {
+      const event = readFrame(channel, payload, agentId);
+      if (event !== undefined && event.kind !== "entry") terminal.write(renderer.render(event));
+    },
+  };
+}
