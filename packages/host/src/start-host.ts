@@ -167,6 +167,8 @@ function openStoreWith({ logger }: HostDeps, index: OpenedHostIndex, publish: Pu
     openAgentStore({
       directory: folder,
       agentId,
+      // One that the index knows has a store already; a fresh file would show its conversation as empty.
+      create: !index.agents().some((row) => row.agentId === agentId),
       seq: index.seq,
       onCommitted(events) {
         // Replay opens only the agents whose row says that they have something, so the row must know first.

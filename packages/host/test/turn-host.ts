@@ -43,7 +43,7 @@ export interface TestHost extends AsyncDisposable {
   /** `kind:text` of each entry, tool calls with their status */
   lines(agentId: string): Promise<readonly string[]>;
   /** closes the host as SIGTERM does and starts another one on the same data root */
-  restart(): Promise<void>;
+  restart(between?: () => void): Promise<void>;
   file(name: string): string;
 }
 
@@ -136,8 +136,9 @@ export async function startTestHost(options: TestHostOptions): Promise<TestHost>
     whenIdle,
     entries,
     lines: async (agentId) => (await entries(agentId)).map(lineOf),
-    async restart() {
+    async restart(between) {
       await host.close();
+      between?.();
       host = await start();
     },
     file: (name) => readFileSync(join(workspace, name), "utf8"),

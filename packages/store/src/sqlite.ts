@@ -5,7 +5,7 @@
  * in the build we use, which loses acknowledged rows at a power cut. So FULL is set and read back at each open, and a
  * connection that doesn't have it is never handed out.
  */
-import { closeSync, constants, openSync } from "node:fs";
+import { closeSync, constants, openSync, statSync } from "node:fs";
 import { BoxError } from "@sand/protocol";
 import SqliteDatabase from "better-sqlite3";
 import { isWalResetSafe } from "./wal-reset-safe.ts";
@@ -34,12 +34,13 @@ export interface StoreDatabase {
 
 export interface OpenDatabaseOptions {
   readonly path: string;
-  /** false refuses a file that isn't there, where a fresh one would hide a loss */
+  /** false refuses a file that isn't there or is empty, where a fresh one would hide a loss */
   readonly create: boolean;
 }
 
 export function openDatabase(options: OpenDatabaseOptions): StoreDatabase {
   if (options.create) createPrivately(options.path);
+  else refuseEmpty(options.path);
   const connection = new SqliteDatabase(options.path, { fileMustExist: true, timeout: busyMaxMs });
   try {
     assertLibrary(connection);
@@ -92,6 +93,14 @@ const faultCodes = [
 /** SQLite would create the file readable for others; its log and index files take the same bits. */
 function createPrivately(path: string): void {
   closeSync(openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600));
+}
+
+/** SQLite takes an empty file for a new database. Ours is never empty once it was opened. */
+function refuseEmpty(path: string): void {
+  if (statSync(path, { throwIfNoEntry: false })?.size !== 0) return;
+  throw new BoxError("store/damaged", "the store's file is empty", {
+    hint: "restore the file from a copy, or move it away",
+  });
 }
 
 function assertLibrary(connection: Connection): void {

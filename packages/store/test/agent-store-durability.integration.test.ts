@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { closeSync, openSync, readFileSync, statSync, writeSync } from "node:fs";
+import { closeSync, openSync, readFileSync, statSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import SqliteDatabase from "better-sqlite3";
@@ -183,7 +183,7 @@ describe("files that can't be used", () => {
   test("a newer schema is refused and the file stays as it is", async () => {
     await rig.open().close();
     const writer = new SqliteDatabase(storePath());
-    writer.pragma("user_version = 2");
+    writer.pragma("user_version = 1000");
     writer.close();
     const before = readFileSync(storePath());
     expect(() => rig.open()).toThrow(expect.objectContaining({ code: "store/newer-schema" }));
@@ -224,6 +224,14 @@ describe("files that can't be used", () => {
       expect.objectContaining({ code: "store/damaged" }),
     );
     expect(statSync(rig.agentFolder("gone"), { throwIfNoEntry: false })).toBeUndefined();
+  });
+
+  test("a store that must exist and is empty is a loss too", async () => {
+    await rig.open("ada").close();
+    writeFileSync(join(rig.agentFolder("ada"), "store.db"), "");
+    expect(() => rig.open("ada", { create: false })).toThrow(
+      expect.objectContaining({ code: "store/damaged" }),
+    );
   });
 });
 

@@ -166,6 +166,16 @@ describe("an index that is lost", () => {
     expect(rig.logged.join("")).toContain("index.damaged");
   });
 
+  test("an empty one is no new one: it is built again, and numbers still rise", async () => {
+    await createAgent("ada");
+    await using copy = await killAndCopy();
+    writeFileSync(join(copy.root, "host.db"), "");
+    for (const part of ["-wal", "-shm"]) rmSync(join(copy.root, `host.db${part}`), { force: true });
+    const found = copy.openIndex();
+    expect(found.agents()).toMatchObject([{ agentId: ada }]);
+    expect(found.seq.next()).toBeGreaterThan(rig.published.at(-1)?.seq ?? 0);
+  });
+
   test("a rebuild that was cut short starts over", async () => {
     const lastSeq = await createTwo();
     rmSync(indexPath());
