@@ -154,7 +154,8 @@ function signalOthers(signal) {
 /** Keeps the copy of a mounted credential new, where this process may read the mount. */
 function renewCredential() {
   try {
-    if (statSync(mounted).mtimeMs <= statSync(credential).mtimeMs) return;
+    const copied = statSync(credential, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+    if (statSync(mounted).mtimeMs <= copied) return;
     giveFile(credential, readFileSync(mounted));
   } catch {
     // Closed to us, or being replaced just now: the next look may find it.

@@ -5,7 +5,7 @@
  */
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, chownSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -276,6 +276,40 @@ describe.skipIf(missing !== undefined)(`the image (${missing ?? "a Docker engine
         await box.remove();
       } finally {
         rmSync(staged, { recursive: true, force: true });
+      }
+    },
+    scenarioMaxMs,
+  );
+
+  test(
+    "a connector's credential reaches the host and no command, whoever owns its file",
+    async () => {
+      const folder = mkdtempSync(join(tmpdir(), "sand-credential-"));
+      try {
+        const file = join(folder, "inference.json");
+        const write = (accessToken: string): void => {
+          writeFileSync(file, JSON.stringify({ accessToken, expiresAtMs: 0 }), { mode: 0o600 });
+          // The number that commands have inside: the mount itself must keep them out.
+          if (process.getuid?.() === 0) chownSync(file, 1000, 1000);
+        };
+        write("planted-first");
+        const env = {
+          ...connectorEnvironment(token),
+          SAND_DEV_INFERENCE_TOKEN_FILE: "/run/grok-bot/inference.json",
+        };
+        const args = ["--cap-add", "DAC_READ_SEARCH", "--volume", `${folder}:/run/grok-bot:ro`];
+        const box = await stage.startBox({ image, env, args });
+        const copy = "/run/sand/inference.json";
+        expect(await box.exec("stat", "-c", "%u %a", copy)).toBe("1001 600");
+        const agentId = await createAgent(box, "credential");
+        const call = await runByPrompt(box, agentId, `cat /run/grok-bot/inference.json ${copy}`);
+        expect(textOf(fieldOf(call, "outputPreview")).match(/Permission denied/gu)).toHaveLength(2);
+        write("planted-second");
+        const look = async (): Promise<boolean> => (await box.exec("cat", copy)).includes("planted-second");
+        await waitUntil("a renewed credential is copied", look, { deadlineMs: 20_000, everyMs: 200 });
+        await box.remove();
+      } finally {
+        rmSync(folder, { recursive: true, force: true });
       }
     },
     scenarioMaxMs,
