@@ -286,6 +286,8 @@ describe.skipIf(missing !== undefined)(`the image (${missing ?? "a Docker engine
     async () => {
       const folder = mkdtempSync(join(tmpdir(), "sand-credential-"));
       try {
+        // Open, so that nothing but the place of the mount keeps commands out.
+        chmodSync(folder, 0o755);
         const file = join(folder, "inference.json");
         const write = (accessToken: string): void => {
           writeFileSync(file, JSON.stringify({ accessToken, expiresAtMs: 0 }), { mode: 0o600 });
