@@ -22,6 +22,6 @@ export function describeBox(probe: BoxProbe, image: string): string {
     case "no-engine":
       return `no Docker engine answers (${probe.reason})`;
     case "no-image":
-      return `Docker ${probe.engine} answers, but has no image ${image}`;
+      return `Docker ${probe.engine} answers, but has no image ${image} (\`sand image build\` makes it)`;
   }
 }
