@@ -36,6 +36,8 @@ export interface GroupCommitDeps<Tx> {
   readonly publish: (events: readonly CommittedEvent[]) => void;
   /** before anything begins; `changes` is the size of the group */
   readonly prepare?: (changes: number) => void;
+  /** why no change is taken now; asked before each one */
+  readonly refusal?: () => BoxError | undefined;
   /** prefix of the failpoints' names */
   readonly mark: string;
 }
@@ -95,6 +97,8 @@ export function createGroupCommit<Tx>(deps: GroupCommitDeps<Tx>): GroupCommit<Tx
       if (queue.length >= queueMax) {
         return Promise.reject(new BoxError("host/overloaded", "too many changes wait to be stored"));
       }
+      const refusal = deps.refusal?.();
+      if (refusal !== undefined) return Promise.reject(refusal);
       return new Promise((resolve, reject) => {
         queue.push(waitingChange(change, resolve, reject));
         schedule();

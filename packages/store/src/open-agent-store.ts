@@ -20,6 +20,7 @@ import { publishSafely } from "./publish-safely.ts";
 import { createReopening, type Reopening } from "./reopening.ts";
 import type { SeqAllocator } from "./seq-allocator.ts";
 import { openDatabase, type StoreDatabase } from "./sqlite.ts";
+import { createWalGuard, type WalLimits } from "./wal-guard.ts";
 
 export interface OpenAgentStoreOptions {
   /** the agent's folder; made when it isn't there */
@@ -33,6 +34,7 @@ export interface OpenAgentStoreOptions {
   readonly create?: boolean;
   /** opens the file; a test may fail one of the steps */
   readonly openFile?: typeof openDatabase;
+  readonly walLimits?: WalLimits;
 }
 
 interface OpenedStore extends GroupTarget<AgentTx> {
@@ -60,6 +62,12 @@ export function openAgentStore(options: OpenAgentStoreOptions): AgentStore {
     target: () => file.use(),
     fault: (cause) => file.fault(cause),
     publish: publishSafely(options.onCommitted, options.logger),
+    refusal: createWalGuard({
+      path,
+      connection: () => file.use().database.connection,
+      logger: options.logger,
+      ...(options.walLimits === undefined ? {} : { limits: options.walLimits }),
+    }),
     mark: "",
   });
 

@@ -23,6 +23,7 @@ import { createReopening, quickCheck, type Reopening, toStoreError } from "./reo
 import { createRoster } from "./roster.ts";
 import { createSeqAllocator, type SeqAllocator } from "./seq-allocator.ts";
 import type { openDatabase } from "./sqlite.ts";
+import { createWalGuard } from "./wal-guard.ts";
 
 export interface OpenHostIndexOptions {
   /** the data root; made when it isn't there */
@@ -76,6 +77,11 @@ export function openHostIndex(options: OpenHostIndexOptions): OpenedHostIndex {
     publish: publishSafely(options.onCommitted, options.logger),
     // A change of the index emits one event at most.
     prepare: (changes) => seq.ensure(changes),
+    refusal: createWalGuard({
+      path: join(options.root, indexFileName),
+      connection: () => file.use().database.connection,
+      logger: options.logger,
+    }),
     mark: "index.",
   });
   return assemble(options, { file, seq, group });
@@ -98,12 +104,14 @@ function assemble(options: OpenHostIndexOptions, { file, seq, group }: Parts): O
 
   async function close(): Promise<void> {
     roster.writeRows();
-    if (file.healthy) {
+    try {
+      if (!file.healthy) return;
       const closed = change((tx) => tx.setCounter(indexCounters.closedAtMs, options.clock.nowMs()));
       group.flush();
       await closed;
+    } finally {
+      file.close();
     }
-    file.close();
   }
 
   return {

@@ -58,6 +58,16 @@ export function openForLocking(path: string): Connection {
   return new SqliteDatabase(path, { timeout: 0 });
 }
 
+/** Moves the whole log into the file and empties it, unless another reader or writer is in the way; never waits. */
+export function emptyLog(connection: Connection): void {
+  connection.pragma("busy_timeout = 0");
+  try {
+    connection.pragma("wal_checkpoint(TRUNCATE)");
+  } finally {
+    connection.pragma(`busy_timeout = ${busyMaxMs}`);
+  }
+}
+
 /** The kinds of failure after which a connection isn't to be believed any more: the disk, the file or its format. */
 export function isStorageFault(error: unknown): boolean {
   if (!(error instanceof SqliteDatabase.SqliteError)) return false;
