@@ -14,6 +14,10 @@ export const turnLimits = {
   boxAbsencesMax: 2,
   /** the same while a call is under way, whose outcome only the box knows */
   boxAbsencesWithCallsMax: 10,
+  /** steps in a row that ask for the very same calls, none of which could be run, before the turn is ended */
+  sameRefusalsMax: 3,
+  /** steps in a row of which no call could be run, whatever they asked for */
+  refusedStepsMax: 10,
   /** tool calls that one model step may ask for; further ones are answered with an error */
   callsPerStepMax: 64,
 } as const;

@@ -136,6 +136,38 @@ test("a turn that no start of the host gets any further is ended", () => {
   expect(kindAfter([...many, prepared(1), completed(1, { calls: ["Shell"] })])).toBe("runCalls");
 });
 
+/** a step whose one call was refused without being begun */
+const refusedStep = (step: number, name: string): readonly TurnRecord[] => [
+  prepared(step),
+  completed(step, { calls: [name] }),
+  settledCall(step, 0, "error"),
+];
+
+test("the same calls refused three times in a row end the turn", () => {
+  const twice = [...refusedStep(1, "Nope"), ...refusedStep(2, "Nope")];
+  expect(kindAfter(twice)).toBe("callModel:3.1");
+  expect(kindAfter([...twice, ...refusedStep(3, "Nope")])).toBe("settle:error:turn/no-progress");
+  expect(kindAfter([...twice, ...refusedStep(3, "Other")])).toBe("callModel:4.1");
+});
+
+test("a call that ran and failed is no circle, and a prompt that joined lets the model try again", () => {
+  const ran = [1, 2, 3].flatMap((step) => [
+    prepared(step),
+    completed(step, { calls: ["Shell"] }),
+    intended(step, 0),
+    settledCall(step, 0, "error"),
+  ]);
+  expect(kindAfter(ran)).toBe("callModel:4.1");
+  const circle = [1, 2, 3].flatMap((step) => refusedStep(step, "Nope"));
+  expect(kindAfter([...circle, delivered("b", 4)])).toBe("callModel:4.1");
+});
+
+test("ten steps in a row of which nothing could be run end the turn, though each asked for something else", () => {
+  const different = Array.from({ length: 10 }, (_, index) => refusedStep(index + 1, `No${index}`));
+  expect(kindAfter(different.slice(0, 9).flat())).toBe("callModel:10.1");
+  expect(kindAfter(different.flat())).toBe("settle:error:turn/no-progress");
+});
+
 test("a settled turn has nothing to do", () => {
   expect(kindAfter([{ kind: "turnSettled", outcome: "success", code: null, reason: null, atMs: 0 }])).toBe(
     "done",

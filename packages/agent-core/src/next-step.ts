@@ -5,6 +5,7 @@
 import type { ErrorCode } from "@sand/protocol";
 import { turnLimits } from "./limits.ts";
 import type { PromptRow } from "./store-port.ts";
+import { isStuck } from "./stuck-turn.ts";
 import type { TurnOutcome } from "./turn-records.ts";
 import { type CallView, type TurnView, unsettledCalls, upcomingStep } from "./turn-view.ts";
 
@@ -104,6 +105,8 @@ function nextModelCall(view: TurnView, surroundings: TurnSurroundings): Effect {
   if (joining.length > 0) return { type: "deliverPrompts", prompts: joining, beforeStep: step };
   if (step > turnLimits.stepsMax)
     return settleWithError("turn/step-limit", `a turn may take ${turnLimits.stepsMax} model steps`);
+  if (isStuck(view))
+    return settleWithError("turn/no-progress", "the model asks again and again for calls that can't be run");
   const failure = view.attempt?.lastFailure ?? null;
   if (failure !== null) {
     if (failure.retryAtMs === null) return settleWithError(failure.code, failure.message);

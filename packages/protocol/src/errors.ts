@@ -55,6 +55,7 @@ export const errorCodes = {
   "turn/superseded": { http: 409, connect: "aborted", retry: "never", public: true },
   "turn/already-settled": { http: 409, connect: "already_exists", retry: "never", public: true },
   "turn/step-limit": { http: 500, connect: "aborted", retry: "never", public: true },
+  "turn/no-progress": { http: 500, connect: "aborted", retry: "never", public: true },
   "turn/resume-exhausted": { http: 500, connect: "aborted", retry: "never", public: true },
   "inference/unavailable": { http: 503, connect: "unavailable", retry: "later", public: true },
   "inference/rate-limited": { http: 429, connect: "resource_exhausted", retry: "later", public: true },
