@@ -46,6 +46,8 @@ export const limits = {
   attachesMax: 512,
   attachPageBytes: 256 * kib,
   keepaliveEveryMs: 5000,
+  /** a caller that takes nothing of what waits for it is cut off, at the latest after twice this */
+  stallMaxMs: 5000,
   readPageMaxBytes: mib,
   waitMaxMs: 60_000,
 

@@ -7,6 +7,7 @@ import type { AddressInfo } from "node:net";
 import type { ConnectRouter } from "@connectrpc/connect";
 import { bearerMatches, type Logger } from "@sand/node-kit";
 import { BoxError } from "@sand/protocol";
+import { endWhenStalled } from "./end-stalled.ts";
 import { limits } from "./limits.ts";
 import { createErrorInterceptor } from "./rpc-errors.ts";
 import { createRpcHandler } from "./rpc-handler.ts";
@@ -43,7 +44,10 @@ export async function startRpcServer(deps: RpcServerDeps): Promise<RpcServer> {
     if (!bearerMatches(request.headers.authorization, deps.token))
       refuse(request, response, refusals.unauthorized);
     else if (!hasUsableAddress(request)) refuse(request, response, refusals.badAddress);
-    else handle(request, response);
+    else {
+      endWhenStalled(response, limits.stallMaxMs);
+      handle(request, response);
+    }
   });
   server.maxConnections = limits.connectionsMax;
   await listen(server, deps);
