@@ -58,6 +58,7 @@ export async function startHost(deps: HostDeps): Promise<Host> {
     const url = await openDoors(deps, scope, state, work);
     // Only now, with the doors open: what these turns do is seen from its first event on.
     for (const row of state.index.agents()) if (row.hasOpenTurn) work.queue.wake(row.agentId);
+    work.goesOn();
     emptyTrash(config.dataRoot);
     logger.info({ event: "host.started", url, agents: state.index.agents().length }, "the host is up");
     return { url, close: () => scope.close(), [Symbol.asyncDispose]: () => scope.close() };
@@ -99,6 +100,10 @@ interface HostWork {
   readonly box: BoxKeeper;
   readonly queue: TurnQueue;
   busyHistory(): { readonly lastBusyAtMs: number | null };
+  /** whether something works on the agent's open turn, or will as soon as the turns of earlier starts go on */
+  isWorkedOn(agentId: AgentId): boolean;
+  /** the turns of earlier starts go on */
+  goesOn(): void;
 }
 
 /** What turns need: the box, the queue of their runs, and the echo of their end. */
@@ -110,7 +115,16 @@ function startWork(deps: HostDeps, scope: Scope, { open, publish, activeAgentId 
   scope.defer(() => box.close());
   const echo = createIdleEcho({ open, publish, activeAgentId });
   scope.defer(() => echo.close());
-  return { box, ...startQueue(deps, scope, { open, box, publish, onSettled: echo.schedule }) };
+  const started = startQueue(deps, scope, { open, box, publish, onSettled: echo.schedule });
+  let isUp = false;
+  return {
+    box,
+    ...started,
+    isWorkedOn: (agentId) => !isUp || started.queue.isRunning(agentId),
+    goesOn() {
+      isUp = true;
+    },
+  };
 }
 
 /** The gateway over the host's commands; resolves with what clients dial. */
@@ -118,10 +132,11 @@ async function openDoors(deps: HostDeps, scope: Scope, state: HostState, work: H
   const { config, clock, ids, logger, version } = deps;
   const { dataRoot } = config;
   const { index, hub, open, active, activeAgentId, startedAt } = state;
-  const { queue, box, busyHistory } = work;
+  const { queue, box, busyHistory, isWorkedOn } = work;
   const stopTurns = createStopTurns({ open, queue, clock, box: () => box.peek() });
   const exclusive = createKeyedMutex();
-  const directory = createAgentDirectory({ dataRoot, index, open, active, clock, ids, exclusive, stopTurns });
+  const rosterParts = { dataRoot, index, open, active, clock, ids, exclusive };
+  const directory = createAgentDirectory({ ...rosterParts, isWorkedOn, stopTurns });
   const desk = createPromptDesk({ index, open, queue, clock, ids, activeAgentId });
   const status = createHostStatus({ version, startedAt, queue, box, clock, activeAgentId, busyHistory });
   const switches = createAgentSwitches({ open, clock, exclusive });

@@ -40,6 +40,8 @@ export interface AgentDirectoryDeps {
   readonly ids: IdSource;
   /** one change of an agent's files at a time, over all that change them */
   readonly exclusive: ReturnType<typeof createKeyedMutex>;
+  /** whether something works on the agent's open turn, or will as soon as the host is up */
+  isWorkedOn(agentId: AgentId): boolean;
   /** ends the agent's turn for good and waits until nothing runs for it any more */
   stopTurns(agentId: AgentId): Promise<void>;
 }
@@ -50,9 +52,9 @@ export function createAgentDirectory(deps: AgentDirectoryDeps): AgentDirectory {
   function list(): readonly AgentSummary[] {
     const activeId = deps.active.current();
     return deps.index.agents().map((row) => {
-      const handle = deps.open.peek(row.agentId);
-      // An agent whose store failed isn't running, whatever its last row says.
-      const isDown = handle !== undefined && !handle.store.healthy;
+      // A row may say "running" of a turn that nothing works on, because its store can't be read any more. While
+      // something works on it the turn isn't over, also when its store is out of reach for a moment.
+      const isDown = !deps.isWorkedOn(row.agentId);
       const summary = parseSummary(row.summary);
       return { ...summary, isActive: row.agentId === activeId, ...(isDown ? stoppedFlags : {}) };
     });
@@ -142,7 +144,7 @@ export function createAgentDirectory(deps: AgentDirectoryDeps): AgentDirectory {
 
   async function removeOne(id: AgentId): Promise<void> {
     await exclusive(id, async () => {
-      if ((await openIfThere(deps.open, id)) === null) return;
+      if ((await openIfThere(deps.open, id).catch(passDamage)) === null) return;
       await deps.stopTurns(id);
       mkdirSync(trashFolder(deps.dataRoot), { recursive: true, mode: 0o700 });
       // In one breath, so that nobody opens the folder again between its closing and its removal.
@@ -223,6 +225,11 @@ async function openIfThere(open: OpenAgents, id: AgentId): Promise<AgentHandle |
     if (error instanceof BoxError && error.code === "gateway/agent-not-found") return null;
     throw error;
   }
+}
+
+/** An agent whose store can't be read is there all the same, and its owner must be able to get rid of it. */
+function passDamage(error: unknown): undefined {
+  if (!(error instanceof BoxError && error.code === "store/damaged")) throw error;
 }
 
 function trashFolder(dataRoot: string): string {

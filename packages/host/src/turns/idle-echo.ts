@@ -1,12 +1,15 @@
 /**
  * Says once more that an agent is idle, some time after its turn ended. Clients that watch the stream take a turn for
  * over only at an idle row that comes 2 s or more after the last entry (contract gateway §0.2).
+ *
+ * They measure with their own clocks and from when the entry reached them. A timer of exactly 2 s may fire a
+ * millisecond early, and an entry may be slower on its way than the row, so the echo comes a little later than that.
  */
 import type { AgentId, HostEvent } from "@sand/protocol";
 import { asJson } from "../agents/agent-handle.ts";
 import type { OpenAgents } from "../agents/open-agents.ts";
 
-export const idleEchoAfterMs = 2_000;
+export const idleEchoAfterMs = 2_250;
 
 export interface IdleEchoDeps {
   readonly open: OpenAgents;

@@ -3,7 +3,7 @@
  * agent whose turn doesn't end in time is deleted all the same, and the fence keeps that run from writing.
  */
 import { systemClock } from "@sand/node-kit";
-import type { AgentId, Clock } from "@sand/protocol";
+import { type AgentId, BoxError, type Clock } from "@sand/protocol";
 import type { OpenAgents } from "../agents/open-agents.ts";
 import type { BoxPort } from "../box/box-port.ts";
 import { recordInTurn } from "./record-in-turn.ts";
@@ -23,20 +23,29 @@ export interface StopTurnsDeps {
 
 export function createStopTurns(deps: StopTurnsDeps): (agentId: AgentId) => Promise<void> {
   return async function stopTurns(agentId) {
-    const handle = await deps.open.open(agentId);
-    handle.isRetired = true;
-    await handle.commit((tx) => {
-      const running = tx.openTurn();
-      if (running === undefined) return;
-      const fence = { turnId: running.turnId, generation: running.generation };
-      recordInTurn(tx, fence, { kind: "interruptRequested", by: "delete", atMs: deps.clock.nowMs() });
-    });
-    handle.onInterrupt?.();
+    try {
+      await interruptTurn(deps, agentId);
+    } catch (error) {
+      // A damaged store keeps no turn that could go on, and must not keep its agent from being deleted.
+      if (!(error instanceof BoxError && error.code === "store/damaged")) throw error;
+    }
     const waited = new AbortController();
     await Promise.race([deps.queue.whenIdle(agentId), systemClock.sleep(stopMaxMs, waited.signal)]);
     waited.abort();
     await stopBackground(deps.box(), agentId);
   };
+}
+
+async function interruptTurn(deps: StopTurnsDeps, agentId: AgentId): Promise<void> {
+  const handle = await deps.open.open(agentId);
+  handle.isRetired = true;
+  await handle.commit((tx) => {
+    const running = tx.openTurn();
+    if (running === undefined) return;
+    const fence = { turnId: running.turnId, generation: running.generation };
+    recordInTurn(tx, fence, { kind: "interruptRequested", by: "delete", atMs: deps.clock.nowMs() });
+  });
+  handle.onInterrupt?.();
 }
 
 async function stopBackground(box: BoxPort | null, agentId: AgentId): Promise<void> {
