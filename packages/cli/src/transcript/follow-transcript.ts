@@ -38,7 +38,8 @@ export async function followTranscript({
     const { channel, payload } = item;
     if (channel === "reset") {
       const of = { client: access.client(), agentId };
-      for (const entry of await readBackTo(of, view.newestSeq() ?? 0)) view.entry(entry);
+      const missed = await readBackTo(of, view.newestSeq() ?? 0);
+      for (const entry of missed.filter((one) => !view.isOlder(one))) view.entry(entry);
     } else if (channel === "transcript" && payload.agentId === agentId && payload.entry !== undefined) {
       view.entry(fieldsOf(payload.entry));
     } else view.frame(channel, payload, agentId);

@@ -14,6 +14,8 @@ export interface TranscriptView {
   frame(channel: string, payload: Readonly<Record<string, unknown>>, agentId: string): void;
   /** the newest position that was shown */
   newestSeq(): number | undefined;
+  /** whether an entry lies before all that was asked for */
+  isOlder(entry: RawEntry): boolean;
 }
 
 const rememberedEntriesMax = 5_000;
@@ -22,21 +24,26 @@ export function createTranscriptView(terminal: Terminal): TranscriptView {
   const renderer = createFeedRenderer({ paint: terminal.paint, isOwnNonce: () => false });
   const looks = new Map<unknown, string>();
   let newest: number | undefined;
+  let oldest = Number.POSITIVE_INFINITY;
 
   const isNews = (entry: RawEntry): boolean => {
     const look = createHash("sha1").update(JSON.stringify(entry)).digest("base64");
     if (looks.get(entry.id) === look) return false;
     looks.delete(entry.id);
     looks.set(entry.id, look);
-    const oldest = looks.keys().next();
-    if (looks.size > rememberedEntriesMax && oldest.done !== true) looks.delete(oldest.value);
+    const eldest = looks.keys().next();
+    if (looks.size > rememberedEntriesMax && eldest.done !== true) looks.delete(eldest.value);
     return true;
   };
 
   return {
     newestSeq: () => newest,
+    isOlder: (entry) => newest !== undefined && typeof entry.seq === "number" && entry.seq < oldest,
     entry: (entry) => {
-      if (typeof entry.seq === "number") newest = Math.max(newest ?? 0, entry.seq);
+      if (typeof entry.seq === "number") {
+        newest = Math.max(newest ?? 0, entry.seq);
+        oldest = Math.min(oldest, entry.seq);
+      }
       if (terminal.json) {
         if (isNews(entry)) terminal.result(entry);
         return;
