@@ -1,5 +1,5 @@
 /** Commands and file operations as another account, which only root can be asked to do. */
-import { chmodSync, chownSync, mkdirSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Code } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -87,6 +87,14 @@ describe.skipIf(!isRoot)("an account for commands (needs root)", () => {
     expect(found.lines).toEqual([]);
   });
 
+  test("a command can neither signal nor trace the process that does file operations", async () => {
+    await daemon.files.list({ path: "." });
+    const pid = readdirSync("/proc").find((name) => isFileProcess(name, daemon.child.pid));
+    expect(pid).toBeDefined();
+    const said = await outputOf("reach", `kill -9 ${pid}; cat /proc/${pid}/environ; ls /proc/${pid}/fd`);
+    expect(said.match(/denied|not permitted/gu)).toHaveLength(3);
+  });
+
   test("files are listed and searched as before", async () => {
     writeFileSync(join(daemon.workspace, "seen.txt"), "needle\n", { mode: 0o644 });
     const found = await daemon.files.grep({ pattern: "needle", path: "." });
@@ -97,3 +105,13 @@ describe.skipIf(!isRoot)("an account for commands (needs root)", () => {
     expect(glob.paths).toEqual([join(daemon.workspace, "seen.txt")]);
   });
 });
+
+function isFileProcess(pid: string, daemonPid: number | undefined): boolean {
+  try {
+    const isRole = readFileSync(`/proc/${pid}/cmdline`, "latin1").endsWith("main.ts\0files\0");
+    return isRole && readFileSync(`/proc/${pid}/status`, "latin1").includes(`PPid:\t${daemonPid}\n`);
+  } catch {
+    // No process, or one that has just ended.
+    return false;
+  }
+}
