@@ -679,6 +679,7 @@ export const errorRetries = {
   "turn/superseded": "never",
   "turn/already-settled": "never",
   "turn/step-limit": "never",
+  "turn/no-progress": "never",
   "turn/resume-exhausted": "never",
   "inference/unavailable": "later",
   "inference/rate-limited": "later",
