@@ -15,13 +15,14 @@ import {
   type TurnRecord,
   type TurnView,
 } from "@sand/agent-core";
-import type {
-  AgentId,
-  AgentProfile,
-  AgentSummary,
-  JsonObject,
-  TranscriptEntry,
-  TurnId,
+import {
+  type AgentId,
+  type AgentProfile,
+  type AgentSummary,
+  BoxError,
+  type JsonObject,
+  type TranscriptEntry,
+  type TurnId,
 } from "@sand/protocol";
 import { type AgentSettings, readProfile, readSettings } from "./agent-files.ts";
 import { appendEntry } from "./roster-state.ts";
@@ -75,6 +76,14 @@ export function createAgentHandle(deps: AgentHandleDeps, opened: OpenedAgent): A
   let settings: AgentSettings = readSettings(folder);
   let profile = readProfile(folder, agentId);
   let view = readOpenTurn(store);
+  /** A commit that failed may be on disk all the same, so the view is read from there before it is used again. */
+  let isDoubtful = false;
+
+  function currentTurn(): TurnView | null {
+    if (isDoubtful) view = readOpenTurn(store);
+    isDoubtful = false;
+    return view;
+  }
 
   function summarize(reads: AgentReads): AgentSummary {
     const isActive = deps.activeAgentId() === agentId;
@@ -87,8 +96,17 @@ export function createAgentHandle(deps: AgentHandleDeps, opened: OpenedAgent): A
     tx.emit("agent-upserted", { agent, activeAgentId: deps.activeAgentId() });
   }
 
+  async function transact<T>(change: (tx: AgentTx) => T): ReturnType<typeof store.transact<T>> {
+    try {
+      return await store.transact(change);
+    } catch (error) {
+      isDoubtful ||= error instanceof BoxError && error.code === "store/unavailable";
+      throw error;
+    }
+  }
+
   async function commit<T>(change: (tx: ChangeTx) => T): Promise<T> {
-    const { value } = await store.transact((tx) => {
+    const { value } = await transact((tx) => {
       const journal: TurnRecord[] = [];
       let rosterIsOld = false;
       const changed = change({
@@ -109,7 +127,7 @@ export function createAgentHandle(deps: AgentHandleDeps, opened: OpenedAgent): A
       if (rosterIsOld) emitRoster(tx);
       return { changed, journal, rosterIsOld };
     });
-    view = openOnly(foldRecords(view, value.journal));
+    view = isDoubtful ? currentTurn() : openOnly(foldRecords(view, value.journal));
     if (value.rosterIsOld) deps.index.putAgent(indexRow());
     return value.changed;
   }
@@ -131,7 +149,7 @@ export function createAgentHandle(deps: AgentHandleDeps, opened: OpenedAgent): A
     setSettings(changed) {
       settings = changed;
     },
-    turn: () => view,
+    turn: currentTurn,
     inheritedTurnId: view?.turnId ?? null,
     commit,
     summary: () => summarize(store.read),

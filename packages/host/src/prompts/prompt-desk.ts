@@ -57,6 +57,8 @@ export function createPromptDesk(deps: PromptDeskDeps): PromptDesk {
       if (before !== undefined) {
         const digest = input.digestFor(input.agentId ?? before.handle.agentId);
         if (digest !== before.row.digest) return { kind: "conflict" };
+        // Its first answer may have been that the disk failed, and then nobody has begun with it.
+        deps.queue.wake(before.handle.agentId);
         return { kind: "accepted", record: acceptanceRecord(before.handle.agentId, before.row) };
       }
       return await acceptFresh(input);
