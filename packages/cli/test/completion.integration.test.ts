@@ -74,4 +74,4 @@ test("every shell gets every command, and a shell that nobody has heard of is st
     expect({ shell, missing }).toEqual({ shell, missing: [] });
   }
   expect((await home.run(["completion", "csh"])).code).toBe(2);
-});
+}, 120_000);

@@ -3,6 +3,9 @@ import { expect, test } from "vitest";
 import { type FakeGateway, startFakeGateway } from "./fake-gateway.ts";
 import { createTestHome, type SandProcess, waitFor } from "./run-sand.ts";
 
+/** for tests that start `sand` several times */
+const slowMs = 180_000;
+
 function documents(sand: Pick<SandProcess, "stdout">): readonly Readonly<Record<string, unknown>>[] {
   return sand
     .stdout()
@@ -127,30 +130,38 @@ const changes = [
   [["notifications", "main", "off"], "setAgentNotificationsEnabled", { isEnabled: false }],
   [["notifications", "main", "on", "--updates"], "setAgentNotifyOnUpdates", { isEnabled: true }],
 ] as const;
-test("each change of an agent is its command of the gateway, and prints the agent as it is then", async () => {
-  await using gateway = await startFakeGateway();
-  using home = createTestHome();
-  for (const [words, command, body] of changes) {
-    const ran = await home.run(["agents", ...words, "--json"], { env: gateway.env });
-    expect({ code: ran.code, agent: Object(JSON.parse(ran.stdout)).id }).toEqual({
-      code: 0,
-      agent: "agent-1",
-    });
-    const sent = gateway.requests.findLast((request) => request.command !== "listAgents");
-    expect([sent?.command, sent?.body]).toEqual([command, { id: "agent-1", ...body }]);
-  }
-}, 90_000);
+test(
+  "each change of an agent is its command of the gateway, and prints the agent as it is then",
+  async () => {
+    await using gateway = await startFakeGateway();
+    using home = createTestHome();
+    for (const [words, command, body] of changes) {
+      const ran = await home.run(["agents", ...words, "--json"], { env: gateway.env });
+      expect({ code: ran.code, agent: Object(JSON.parse(ran.stdout)).id }).toEqual({
+        code: 0,
+        agent: "agent-1",
+      });
+      const sent = gateway.requests.findLast((request) => request.command !== "listAgents");
+      expect([sent?.command, sent?.body]).toEqual([command, { id: "agent-1", ...body }]);
+    }
+  },
+  slowMs,
+);
 
-test("an action that isn't there, one with too few words, and one that changes nothing are status 2", async () => {
-  await using gateway = await startFakeGateway();
-  using home = createTestHome();
-  for (const words of [
-    ["frob"],
-    ["show"],
-    ["update", "main"],
-    ["notifications", "main", "maybe"],
-    ["list", "x"],
-  ])
-    expect((await home.run(["agents", ...words], { env: gateway.env })).code).toBe(2);
-  expect(gateway.requests.every((request) => request.command === "listAgents")).toBe(true);
-}, 60_000);
+test(
+  "an action that isn't there, one with too few words, and one that changes nothing are status 2",
+  async () => {
+    await using gateway = await startFakeGateway();
+    using home = createTestHome();
+    for (const words of [
+      ["frob"],
+      ["show"],
+      ["update", "main"],
+      ["notifications", "main", "maybe"],
+      ["list", "x"],
+    ])
+      expect((await home.run(["agents", ...words], { env: gateway.env })).code).toBe(2);
+    expect(gateway.requests.every((request) => request.command === "listAgents")).toBe(true);
+  },
+  slowMs,
+);

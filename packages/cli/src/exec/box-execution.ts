@@ -45,6 +45,8 @@ export interface BoxExecutionDeps {
   /** where the daemon is now; `undefined` while none runs */
   readonly locate: () => DaemonAddress | undefined;
   readonly onOutage: () => void;
+  /** aborted by who doesn't want to wait any more; the command goes on */
+  readonly signal: AbortSignal;
 }
 
 const callTimeoutMs = 60_000;
@@ -105,16 +107,23 @@ async function* readEvents(call: Call, processId: string): AsyncGenerator<ExecEv
   }
 }
 
-function createPatientCall({ locate, onOutage }: BoxExecutionDeps): Call {
+function createPatientCall({ locate, onOutage, signal }: BoxExecutionDeps): Call {
   let answered = false;
   return async (method, body) => {
     let brokenSinceMs: number | undefined;
     for (;;) {
       try {
-        const answer = await callDaemon({ ...need(locate()), method, body, timeoutMs: callTimeoutMs });
+        const answer = await callDaemon({
+          ...need(locate()),
+          method,
+          body,
+          timeoutMs: callTimeoutMs,
+          signal,
+        });
         answered = true;
         return answer;
       } catch (error) {
+        if (signal.aborted) throw new CommandFailure("interrupted", "left; the command may go on");
         const isOutage = error instanceof CommandFailure && error.exit === "notRunning";
         // Who never answered isn't waited for.
         if (!isOutage || !answered) throw error;

@@ -3,10 +3,17 @@
  * its exit status becomes ours.
  *
  * It ends with us: Ctrl-C and TERM are passed on as TERM to its group, a second Ctrl-C kills it with all that descends
- * from it, and a reader that closes our output ends it like a closed pipe would.
+ * from it, and a reader that closes our output ends it like a closed pipe would. A third Ctrl-C leaves, whatever the
+ * daemon says.
  */
 import { CommandFailure } from "../command-failure.ts";
-import { type BoxCommand, type BoxExecution, type BoxExecutionDeps, startInBox } from "./box-execution.ts";
+import {
+  type BoxCommand,
+  type BoxExecution,
+  type BoxExecutionDeps,
+  type SignalScope,
+  startInBox,
+} from "./box-execution.ts";
 import {
   type ExecEnd,
   type ExecEvent,
@@ -17,7 +24,7 @@ import {
 import { feedInput } from "./feed-input.ts";
 import { createRawOutput, type RawOutput } from "./raw-output.ts";
 
-export interface RunInBoxOptions extends BoxExecutionDeps {
+export interface RunInBoxOptions extends Omit<BoxExecutionDeps, "signal"> {
   readonly command: BoxCommand;
   readonly json: boolean;
   readonly note: (text: string) => void;
@@ -28,16 +35,25 @@ const readerGoneGraceMs = 2_000;
 
 /** Resolves with the exit status for `sand` itself. */
 export async function runInBox(options: RunInBoxOptions): Promise<number> {
-  const execution = await startInBox(options.command, options).catch((error: unknown) => {
+  const stop = createStop(options.note);
+  for (const signal of passedOn) process.on(signal, stop.onSignal);
+  try {
+    const execution = await startInBox(options.command, { ...options, signal: stop.left });
+    stop.attach(execution);
+    return await passThrough(execution, options, stop);
+  } catch (error) {
     if (!(error instanceof CommandFailure) || error.failureCode !== "exec/spawn-failed") throw error;
     options.note(`sand: ${error.message}`);
     return notStartedStatus;
-  });
-  if (typeof execution === "number") return execution;
+  } finally {
+    for (const signal of passedOn) process.off(signal, stop.onSignal);
+  }
+}
+
+async function passThrough(execution: BoxExecution, options: RunInBoxOptions, stop: Stop): Promise<number> {
+  const { stdin } = options.command;
   let isOver = false;
-  const stop = createStop(execution, options.note);
-  for (const signal of passedOn) process.on(signal, stop.onSignal);
-  const input = options.command.stdin ? feedInput(execution, process.stdin, () => isOver) : Promise.resolve();
+  const input = stdin ? feedInput(execution, process.stdin, () => isOver) : Promise.resolve();
   const fed = input.catch((error: unknown) => {
     stop.end();
     throw error;
@@ -50,36 +66,47 @@ export async function runInBox(options: RunInBoxOptions): Promise<number> {
   } finally {
     isOver = true;
     // A pipe whose writer stays would keep this program alive.
-    if (options.command.stdin) process.stdin.destroy();
-    for (const signal of passedOn) process.off(signal, stop.onSignal);
-    // What it leaves behind is removed by age as well.
-    await execution.forget().catch(() => undefined);
+    if (stdin) process.stdin.destroy();
   }
   await fed;
+  // What is left behind is removed by age as well.
+  await execution.forget().catch(() => undefined);
   return status;
 }
 
 interface Stop {
+  /** from now on there is something to stop; what was asked for before is done now */
+  attach(execution: BoxExecution): void;
   onSignal(): void;
   onReaderGone(): void;
   end(): void;
+  /** aborted when the person wants to leave at once */
+  readonly left: AbortSignal;
 }
 
-function createStop(execution: BoxExecution, note: (text: string) => void): Stop {
+function createStop(note: (text: string) => void): Stop {
+  const leaving = new AbortController();
+  let execution: BoxExecution | undefined;
   let asked = 0;
-  const send = (sent: Promise<void>): void => {
-    sent.catch((error: unknown) => {
-      note(`the command could not be signalled: ${error instanceof Error ? error.message : String(error)}`);
+  const send = (name: NodeJS.Signals, scope: SignalScope, killAfterMs?: number): void => {
+    execution?.signal(name, scope, killAfterMs).catch((error: unknown) => {
+      note(`sand: the command wasn't signalled: ${error instanceof Error ? error.message : String(error)}`);
     });
   };
-  const end = (): void => send(execution.signal("SIGTERM", "SIGNAL_SCOPE_GROUP"));
+  const end = (): void => send("SIGTERM", "SIGNAL_SCOPE_GROUP");
   return {
     end,
-    onReaderGone: () => send(execution.signal("SIGPIPE", "SIGNAL_SCOPE_TREE", readerGoneGraceMs)),
+    left: leaving.signal,
+    onReaderGone: () => send("SIGPIPE", "SIGNAL_SCOPE_TREE", readerGoneGraceMs),
+    attach: (started) => {
+      execution = started;
+      if (asked > 0) end();
+    },
     onSignal: () => {
       asked += 1;
       if (asked === 1) end();
-      else send(execution.signal("SIGKILL", "SIGNAL_SCOPE_TREE"));
+      else if (asked === 2) send("SIGKILL", "SIGNAL_SCOPE_TREE");
+      else leaving.abort();
     },
   };
 }

@@ -14,6 +14,7 @@ export interface DaemonCall {
   readonly method: "CloseStdin" | "Forget" | "List" | "Read" | "Signal" | "Start" | "Write";
   readonly body: Readonly<Record<string, unknown>>;
   readonly timeoutMs: number;
+  readonly signal?: AbortSignal;
 }
 
 /** what a daemon takes that was started by hand with nothing configured */
@@ -33,12 +34,13 @@ export async function callDaemon(call: DaemonCall): Promise<Readonly<Record<stri
 }
 
 async function post(call: DaemonCall): Promise<{ readonly response: Response; readonly text: string }> {
+  const timeout = AbortSignal.timeout(call.timeoutMs);
   try {
     const response = await fetch(`http://127.0.0.1:${call.rpcPort}/exec.v1.Processes/${call.method}`, {
       method: "POST",
       headers: { "content-type": "application/json", authorization: `Bearer ${call.token}` },
       body: JSON.stringify(call.body),
-      signal: AbortSignal.timeout(call.timeoutMs),
+      signal: call.signal === undefined ? timeout : AbortSignal.any([call.signal, timeout]),
       redirect: "error",
     });
     return { response, text: await readBounded(response, answerMaxBytes) };
