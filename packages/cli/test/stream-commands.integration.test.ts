@@ -115,6 +115,25 @@ test("a followed transcript shows additions and changes once, and fills a gap fr
   ]);
 });
 
+test("a followed transcript is read by a person as it streams, and an outage is told", async () => {
+  await using gateway = await startFakeGateway();
+  using home = createTestHome();
+  servePages(gateway, 1);
+  const sand = home.start(["transcript", "main", "--follow"], { env: gateway.env });
+  await waitFor("the stream", () => gateway.streams.length === 1);
+  gateway.push("turn-delta", { type: "text", agentId: "agent-1", step: 1, text: "Hel" });
+  await waitFor("the text", () => sand.stdout().endsWith("Hel"));
+  gateway.cut();
+  await waitFor("the next stream", () => gateway.streams.length === 2);
+  const answer = { kind: "send-message", id: "a", message: { type: "text", content: "Hello." }, seq: 2 };
+  gateway.push("transcript", { type: "appended", agentId: "agent-1", entry: answer }, 2);
+  await waitFor("the answer", () => sand.stdout().endsWith("lo.\n"));
+  sand.child.kill("SIGTERM");
+  expect((await sand.ended).stdout).toBe(
+    "! notice 1\nHel\n… the host doesn't answer; waiting for it\n… the host is back\nlo.\n",
+  );
+});
+
 const changes = [
   [["rename", "main", "first"], "updateAgent", { profile: { name: "first", description: "" } }],
   [

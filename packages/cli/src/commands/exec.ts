@@ -73,9 +73,9 @@ async function exec(context: CommandContext, input: CommandInput): Promise<numbe
   return runInBox({
     command,
     json: context.terminal.json,
-    note: (text) => void process.stderr.write(`${text}\n`),
+    note: context.terminal.note,
     locate: () => locateDaemon(context),
-    onOutage: () => void process.stderr.write("sand: the execution daemon is gone; waiting for it …\n"),
+    onOutage: () => context.terminal.note("sand: the execution daemon is gone; waiting for it …"),
   });
 }
 

@@ -33,8 +33,14 @@ export async function followTranscript({
     since: () => view.newestSeq() ?? 0,
     relocate: () => access.relocate().location,
   });
+  let isUp = true;
   for await (const item of stream) {
-    if (item.kind !== "event") continue;
+    if (item.kind !== "event") {
+      const state = item.kind === "lost" ? "lost" : "restored";
+      if (isUp !== (state === "restored")) view.connection(state);
+      isUp = state === "restored";
+      continue;
+    }
     const { channel, payload } = item;
     if (channel === "reset") {
       const of = { client: access.client(), agentId };

@@ -12,6 +12,8 @@ export interface TranscriptView {
   entry(entry: RawEntry): void;
   /** what isn't an entry: streamed text and output, for people only */
   frame(channel: string, payload: Readonly<Record<string, unknown>>, agentId: string): void;
+  /** the host went away, or is back */
+  connection(state: "lost" | "restored"): void;
   /** the newest position that was shown */
   newestSeq(): number | undefined;
   /** whether an entry lies before all that was asked for */
@@ -51,6 +53,7 @@ export function createTranscriptView(terminal: Terminal): TranscriptView {
       const read = readEntry(entry);
       if (read !== undefined) terminal.write(renderer.render({ kind: "entry", entry: read }));
     },
+    connection: (state) => terminal.write(renderer.render({ kind: "connection", state })),
     frame: (channel, payload, agentId) => {
       const event = readFrame(channel, payload, agentId);
       if (event !== undefined && event.kind !== "entry") terminal.write(renderer.render(event));
