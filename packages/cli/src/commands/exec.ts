@@ -19,9 +19,11 @@ export const execCommand: Command = {
     "The command runs where agents' commands run: same folder, same account, same fence. What it",
     "prints is passed on byte for byte, a pipe or file as our input is its input, and its exit",
     "status is ours: 124 when --timeout ended it, 128 and the signal's number when a signal did.",
-    "Ctrl-C asks it to end (TERM), a second one kills it, a third one leaves. When it couldn't be run at all the status",
-    "is sand's own, and a line that begins with `sand:` says why. Of output that comes faster than",
-    "it is read the daemon keeps some MiB; when some was lost, a line says so and the status isn't 0.",
+    "Ctrl-C asks it to end (TERM), a second one kills it, a third one leaves.",
+    "",
+    "When it couldn't be run at all the status is sand's own, and a line that begins with `sand:`",
+    "says why. Of output that comes faster than it is read the daemon keeps some MiB; when some was",
+    "lost, a line says so and the status isn't 0.",
   ].join("\n"),
   options: {
     cwd: {

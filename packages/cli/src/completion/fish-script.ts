@@ -4,7 +4,7 @@ import type { CommandWords, OptionWords } from "./completion-words.ts";
 export function fishScript(commands: readonly CommandWords[], globals: readonly OptionWords[]): string {
   return [
     "# fish completion for sand; load it with: sand completion fish | source",
-    "complete -c sand -f",
+    "complete -c sand -n __fish_use_subcommand -f",
     ...globals.map((option) => optionLine(option, undefined)),
     ...commands.map(
       (one) => `complete -c sand -n __fish_use_subcommand -a ${one.name} -d ${quote(one.summary)}`,
