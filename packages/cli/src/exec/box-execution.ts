@@ -139,6 +139,6 @@ function createPatientCall({ locate, onOutage, signal }: BoxExecutionDeps): Call
 function need(address: DaemonAddress | undefined): DaemonAddress {
   if (address !== undefined) return address;
   throw new CommandFailure("notRunning", "no execution daemon runs here", {
-    hint: "a host starts it with an agent's first command: sand send main 'run `true`' --wait",
+    hint: "a host starts it with the first turn of an agent: sand chat, and say something",
   });
 }
