@@ -3,8 +3,7 @@
  *
  * Ending is graceful for callers and leaves commands alone: calls end, idle keepers go, what runs runs on.
  */
-import { mkdirSync, readFileSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync } from "node:fs";
 import {
   armFailpoints,
   createScope,
@@ -13,14 +12,13 @@ import {
   readProcessIdentity,
   type Scope,
   systemClock,
-  writeFileAtomic,
 } from "@sand/node-kit";
 import { invariant } from "@sand/protocol";
-import { type ExecDiscovery, execDiscoveryFile, parseExecDiscovery } from "@sand/protocol/exec";
 import { type BoxPolicy, openBoxPolicy } from "./box-policy.ts";
 import type { DaemonConfig } from "./config.ts";
 import { createPing } from "./control/ping.ts";
 import { takeDaemonLock } from "./daemon-lock.ts";
+import { publishDiscovery } from "./discovery-file.ts";
 import { createFileProcess } from "./files/file-process.ts";
 import { createFileVerbs, type FileVerbs } from "./files/file-verbs.ts";
 import { removeHalfWritten } from "./files/remove-half-written.ts";
@@ -101,7 +99,13 @@ async function open(deps: DaemonDeps, scope: Scope, identity: ProcessIdentity): 
     log,
   });
   scope.defer(() => server.close());
-  await publish(config, identity, server.port, scope);
+  await publishDiscovery(scope, config.dataRoot, {
+    version: 1,
+    host: config.host,
+    rpcPort: server.port,
+    ...identity,
+    startedAtMs: systemClock.nowMs(),
+  });
   startUpkeep(scope, ledger, keepers);
   log.info(
     { event: "daemon.started", port: server.port, executions: ledger.list().length },
@@ -159,26 +163,6 @@ function saySandbox(log: Logger, config: DaemonConfig, { decision, user }: BoxPo
 function keeperEnv(config: DaemonConfig): Readonly<Record<string, string>> {
   const forKeepers = config.failpoint.startsWith("keeper.") ? { SAND_FAILPOINT: config.failpoint } : {};
   return { PATH: config.commandEnv.PATH ?? "", LANG: "C.UTF-8", ...forKeepers };
-}
-
-async function publish(
-  config: DaemonConfig,
-  identity: ProcessIdentity,
-  rpcPort: number,
-  scope: Scope,
-): Promise<void> {
-  const path = join(config.dataRoot, execDiscoveryFile);
-  const discovery: ExecDiscovery = {
-    version: 1,
-    host: config.host,
-    rpcPort,
-    ...identity,
-    startedAtMs: systemClock.nowMs(),
-  };
-  await writeFileAtomic(path, JSON.stringify(discovery));
-  scope.defer(() => {
-    if (parseExecDiscovery(readFileSync(path, "utf8"))?.pid === identity.pid) rmSync(path, { force: true });
-  });
 }
 
 function startUpkeep(scope: Scope, ledger: Ledger, keepers: KeeperPool): void {

@@ -219,3 +219,13 @@ test("an execution that can't be settled for a while holds up neither itself nor
 function childrenOf(pid: number): string {
   return readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8");
 }
+
+test("a discovery file that was lost or damaged is written again by the daemon that lives", async () => {
+  const path = join(daemon.dataRoot, "exec-daemon.json");
+  const before = readFileSync(path, "utf8");
+  const readBack = () => (existsSync(path) && readFileSync(path, "utf8") === before) || undefined;
+  rmSync(path);
+  await until("the file is there again", readBack);
+  writeFileSync(path, "{ not json");
+  await until("the file is right again", readBack);
+});

@@ -115,3 +115,11 @@ test("a body that is nested too deeply is refused and does not exhaust the stack
     message: `the body is nested more than ${limits.bodyMaxDepth} levels deep`,
   });
 });
+
+test("a nonce with half a surrogate pair is refused: two of them would be one in the ledger", () => {
+  const send = (clientNonce: string) => () => parseRequest("sendPrompt", { prompt: "x", clientNonce });
+  expect(send("\ud83d\ude00")).not.toThrow();
+  for (const nonce of ["\udfff", "a\ud800b"]) {
+    expect(send(nonce)).toThrowError(expect.objectContaining({ code: "gateway/bad-request" }));
+  }
+});

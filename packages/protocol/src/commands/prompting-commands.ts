@@ -4,9 +4,8 @@ import type { AgentId, ClientNonce, EntryId } from "../ids.ts";
 import type { JsonValue } from "../json.ts";
 import { limits } from "../limits.ts";
 import { built } from "./command-row.ts";
-import { agentIdField } from "./wire-shapes.ts";
+import { agentIdField, nonceField } from "./wire-shapes.ts";
 
-const nonce = Type.String({ minLength: 1, maxLength: limits.nonceMaxLength });
 const attachmentList = Type.Array(Type.String({ maxLength: limits.attachmentPathMaxLength }), {
   maxItems: limits.attachmentsMaxPerPrompt,
 });
@@ -14,7 +13,7 @@ const attachmentList = Type.Array(Type.String({ maxLength: limits.attachmentPath
 export const sendPromptRequest = Type.Object({
   prompt: Type.String(),
   agentId: Type.Optional(agentIdField),
-  clientNonce: Type.Optional(nonce),
+  clientNonce: Type.Optional(nonceField),
   attachmentPaths: Type.Optional(attachmentList),
   attachmentNames: Type.Optional(attachmentList),
   richText: Type.Optional(Type.Unsafe<JsonValue>(Type.Unknown())),
@@ -68,7 +67,7 @@ export const promptingCommands = {
   promptAcceptanceStatus: built(
     Type.Object({
       accountSlot: Type.Literal("host"),
-      clientNonce: nonce,
+      clientNonce: nonceField,
       agentId: Type.Optional(agentIdField),
     }),
     acceptanceStatus,

@@ -2,7 +2,14 @@
 import Type, { type Static } from "typebox";
 import { limits } from "../limits.ts";
 import { built } from "./command-row.ts";
-import { agentIdField, agentSummary, emptyRequest, transcriptEntry, voidAnswer } from "./wire-shapes.ts";
+import {
+  agentIdField,
+  agentSummary,
+  emptyRequest,
+  nonceField,
+  transcriptEntry,
+  voidAnswer,
+} from "./wire-shapes.ts";
 
 /** Shapes and colours that clients can draw; they check them, so another value would break a roster. */
 export const avatarShapes = [
@@ -44,7 +51,6 @@ const description = Type.String({ maxLength: limits.agentDescriptionMaxLength })
 const title = Type.String({ maxLength: limits.agentNameMaxLength });
 const avatarShape = Type.Union([Type.Enum([...avatarShapes]), Type.Null()]);
 const avatarColor = Type.Union([Type.Enum([...avatarColors]), Type.Null()]);
-const nonce = Type.String({ minLength: 1, maxLength: limits.nonceMaxLength });
 
 export const createAgentRequest = Type.Object({
   name,
@@ -53,7 +59,7 @@ export const createAgentRequest = Type.Object({
   avatarShape: Type.Optional(avatarShape),
   avatarColor: Type.Optional(avatarColor),
   origin: Type.Optional(Type.Enum(["user", "dev"])),
-  clientNonce: Type.Optional(nonce),
+  clientNonce: Type.Optional(nonceField),
   isIntroductionSuppressed: Type.Optional(Type.Boolean()),
   isKickstartRequested: Type.Optional(Type.Boolean()),
   purpose: Type.Optional(Type.Enum(["disk-saver", "plugin-auth"])),

@@ -6,6 +6,7 @@
 import Type, { type Static } from "typebox";
 import type { AgentSummary } from "../agent-summary.ts";
 import type { TranscriptEntry } from "../entries.ts";
+import { limits } from "../limits.ts";
 
 const nullable = (schema: Type.TSchema) => Type.Union([schema, Type.Null()]);
 
@@ -143,6 +144,11 @@ export const transcriptPage = Type.Object({
 });
 
 export type TranscriptPage = Static<typeof transcriptPage>;
+
+/** Half a surrogate pair has no UTF-8 form, so two such nonces would be one in the ledger. */
+const wholeText = "^[^\\uD800-\\uDFFF]+$";
+
+export const nonceField = Type.String({ minLength: 1, maxLength: limits.nonceMaxLength, pattern: wholeText });
 
 export const agentIdField = Type.String({ minLength: 1 });
 export const emptyRequest = Type.Object({});
