@@ -57,16 +57,31 @@ export function acquireHostLock({ root, pid }: AcquireHostLockOptions): HostLock
 }
 
 function lock(path: string, textPath: string): Connection {
-  const connection = openForLocking(path);
+  const connection = openLockFile(path);
   try {
     // Nothing is ever written, so the open transaction costs nothing and holds until the connection closes.
     connection.exec("BEGIN EXCLUSIVE");
     return connection;
   } catch (error) {
     connection.close();
-    if (!isLockedByOther(error)) throw error;
-    throw lockedBy(readHolder(textPath), error);
+    throw isLockedByOther(error) ? lockedBy(readHolder(textPath), error) : unusable(path, error);
   }
+}
+
+function openLockFile(path: string): Connection {
+  try {
+    return openForLocking(path);
+  } catch (error) {
+    throw unusable(path, error);
+  }
+}
+
+/** It isn't removed here: an unreadable file may still be what another host's lock is held on. */
+function unusable(path: string, cause: unknown): BoxError {
+  return new BoxError("store/unavailable", `the lock file ${path} can't be used`, {
+    cause,
+    hint: "when no host runs on this data root, remove that file and start again; it holds no data",
+  });
 }
 
 function lockedBy(holder: number | "none" | "unreadable", cause: unknown): BoxError {
