@@ -95,6 +95,20 @@ test("an unknown command is refused with the nearest one", () => {
   });
 });
 
+test.each(["rgeet", "reet", "grreet", "grext", "help gret"])("%s is a slip of greet", (line) => {
+  expect(failure(line.split(" ")).hint).toBe('did you mean "sand greet"? See sand --help');
+});
+
+test("a name that is like none gets no guess", () => {
+  expect(failure(["frobnicate"]).hint).toBe("see sand --help");
+});
+
+test("an option's value that looks like an option is refused with the way to write it", () => {
+  expect(failure(["greet", "you", "--times", "-5"]).message).toBe(
+    "--times needs a value; one that begins with a dash is written --times=<value>",
+  );
+});
+
 test("an unknown option is refused, before the command and after", () => {
   expect(failure(["--jsn"]).exit).toBe("usage");
   expect(failure(["greet", "you", "--luod"]).message).toContain("--luod");

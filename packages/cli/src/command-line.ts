@@ -17,11 +17,11 @@ export function parseCommandLine(commands: readonly Command[], argv: readonly st
   const [name, ...words] = rest;
   const wantsHelp = leading.includes("--help") || leading.includes("-h");
   if (name === undefined) return parseWithoutCommand(leading, wantsHelp);
-  if (name === "help") return { kind: "help", command: findCommand(commands, words[0]), asked: true };
-  const command = findCommand(commands, name);
-  if (command === undefined) {
-    throw new CommandFailure("usage", `there is no command "${name}"`, { hint: suggestion(commands, name) });
+  if (name === "help") {
+    const command = words[0] === undefined ? undefined : needCommand(commands, words[0]);
+    return { kind: "help", command, asked: true };
   }
+  const command = needCommand(commands, name);
   if (wantsHelp) return { kind: "help", command, asked: true };
   const input = parseInput(command, [...leading, ...words]);
   if (input.flag("help")) return { kind: "help", command, asked: true };
@@ -90,11 +90,20 @@ function parseInput(command: Command, args: string[]): CommandInput {
     };
   } catch (error) {
     const reason = error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error);
-    throw new CommandFailure("usage", reason.replace(/\. To specify a positional.*$/su, ""), {
+    throw new CommandFailure("usage", plainReason(reason), {
       hint: `see sand ${command.name} --help`,
       cause: error,
     });
   }
+}
+
+function plainReason(reason: string): string {
+  const ambiguous = /^Option '(?:-\w, )?(--[\w-]+)\b.*' argument is ambiguous/u.exec(reason);
+  if (ambiguous !== null) {
+    const [, option = ""] = ambiguous;
+    return `${option} needs a value; one that begins with a dash is written ${option}=<value>`;
+  }
+  return reason.replace(/\. To specify a positional.*$/su, "");
 }
 
 /** Where our own options end: at two dashes, or at the first word that is neither an option nor an option's value. */
@@ -120,11 +129,31 @@ function takesNextWord(options: CommandOptions, word: string): boolean {
   );
 }
 
-function findCommand(commands: readonly Command[], name: string | undefined): Command | undefined {
-  return commands.find((command) => command.name === name);
+function needCommand(commands: readonly Command[], name: string): Command {
+  const command = commands.find((one) => one.name === name);
+  if (command !== undefined) return command;
+  throw new CommandFailure("usage", `there is no command "${name}"`, { hint: suggestion(commands, name) });
 }
 
 function suggestion(commands: readonly Command[], name: string): string {
-  const near = commands.find((command) => command.name.startsWith(name.slice(0, 2)));
+  const near =
+    commands.find((command) => name.length > 1 && command.name.startsWith(name)) ??
+    commands.find((command) => isOneSlipAway(name, command.name)) ??
+    commands.find((command) => command.name.startsWith(name.slice(0, 2)));
   return near === undefined ? "see sand --help" : `did you mean "sand ${near.name}"? See sand --help`;
+}
+
+/** one letter too many, too few or another, or two neighbours swapped */
+function isOneSlipAway(typed: string, meant: string): boolean {
+  let start = 0;
+  while (start < meant.length && typed[start] === meant[start]) start += 1;
+  const rest = typed.slice(start);
+  const wanted = meant.slice(start);
+  const swapped = `${rest[1] ?? ""}${rest[0] ?? ""}${rest.slice(2)}`;
+  return [
+    rest.slice(1) === wanted,
+    rest === wanted.slice(1),
+    rest.slice(1) === wanted.slice(1),
+    swapped === wanted,
+  ].includes(true);
 }
