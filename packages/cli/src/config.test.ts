@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { parseConfig } from "./config.ts";
-import { describeModel } from "./local-host/describe-model.ts";
+import { describeModel, modelLine } from "./local-host/describe-model.ts";
 
 test("credentials are taken out of what a child process gets", () => {
   const config = parseConfig({
@@ -50,8 +50,17 @@ const providers: readonly (readonly [Record<string, string>, string, boolean])[]
   [{ ANTHROPIC_API_KEY: "k" }, "anthropic", true],
   [{ SAND_INFERENCE_PROVIDER: "offline", OPENROUTER_API_KEY: "k" }, "offline", false],
   [{ SAND_INFERENCE_PROVIDER: "openai-compatible" }, "openai-compatible", true],
+  [{ SAND_INFERENCE_PROVIDER: "openai", SAND_INFERENCE_MODEL: "m" }, "openai", true],
+  [{ SAND_INFERENCE_BASE_URL: "127.0.0.1:8080/v1", SAND_INFERENCE_MODEL: "m" }, "openai-compatible", true],
+  [{ SAND_INFERENCE_BASE_URL: "http://a:b@c/v1", SAND_INFERENCE_MODEL: "m" }, "openai-compatible", true],
+  [{ SAND_INFERENCE_BASE_URL: "http://c/v1", SAND_INFERENCE_MODEL: "m" }, "openai-compatible", false],
 ];
-test.each(providers)("the model provider of %o is %s", (env, provider, lacksModel) => {
+test.each(providers)("the model provider of %o is %s", (env, provider, hasProblem) => {
   const choice = describeModel(parseConfig(env));
-  expect([choice.provider, choice.problem !== undefined]).toEqual([provider, lacksModel]);
+  expect([choice.provider, choice.problem !== undefined]).toEqual([provider, hasProblem]);
+});
+
+test("where a named provider answers is said, without what stands behind a question mark", () => {
+  const env = { SAND_INFERENCE_BASE_URL: "http://c:1/v1?key=secret", SAND_INFERENCE_MODEL: "m" };
+  expect(modelLine(describeModel(parseConfig(env)))).toBe("openai-compatible, m, at http://c:1/v1");
 });

@@ -28,7 +28,7 @@ export function checkModel(config: CliConfig): Finding {
       subject: "model",
       severity: "fail",
       text: choice.problem,
-      hint: "or unset the key to use the offline model",
+      hint: "or set SAND_INFERENCE_PROVIDER=offline to go on without",
     };
   }
   return { subject: "model", severity: "ok", text: modelLine(choice) };
