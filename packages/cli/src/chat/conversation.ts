@@ -28,6 +28,7 @@ export interface Submission {
 }
 
 export interface Conversation {
+  readonly agentId: string;
   /** the newest entries from before we came, oldest first; they aren't printed */
   readonly earlier: readonly FeedEntry[];
   submit(prompt: Submission): Promise<void>;
@@ -67,6 +68,7 @@ export async function openConversation(options: ConversationOptions): Promise<Co
   await feed.connected;
 
   return {
+    agentId,
     earlier,
     done: feed.done,
     hasFailed: () => failed,

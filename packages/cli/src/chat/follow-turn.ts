@@ -30,7 +30,7 @@ export async function followTurn(
     if (interrupts > 0) return "interrupted";
     if (!isIdle) {
       throw new CommandFailure("failed", "the turn isn't over yet; it goes on without this program", {
-        hint: "sand chat shows it",
+        hint: `sand transcript ${conversation.agentId} --follow shows it`,
       });
     }
     return conversation.hasFailed() ? "failed" : "ok";

@@ -34,7 +34,7 @@ const shownEarlier = 6;
 async function chat(context: CommandContext, input: CommandInput): Promise<ExitName> {
   const { terminal } = context;
   const access = createGatewayAccess(context);
-  const agent = await chooseOrCreate(access.client(), input.words[0]);
+  const { agent, isNew } = await chooseOrCreate(access.client(), input.words[0]);
   const byHand = process.stdin.isTTY === true && terminal.isTty && !terminal.json;
   const screen = createChatScreen(terminal);
   const conversation = await openConversation({
@@ -49,7 +49,7 @@ async function chat(context: CommandContext, input: CommandInput): Promise<ExitN
     terminal.line(
       terminal.paint(
         "dim",
-        `talking to ${oneLine(agent.name, 60)} at ${access.client().location.url}; /help helps`,
+        `talking to ${oneLine(agent.name, 60)}${isNew ? ", a new agent," : ""} at ${access.client().location.url}; /help helps`,
       ),
     );
     showEarlier(terminal, conversation.earlier);
@@ -59,20 +59,31 @@ async function chat(context: CommandContext, input: CommandInput): Promise<ExitN
   }
 }
 
-async function chooseOrCreate(client: GatewayClient, word: string | undefined): Promise<AgentRow> {
+async function chooseOrCreate(
+  client: GatewayClient,
+  word: string | undefined,
+): Promise<{ readonly agent: AgentRow; readonly isNew: boolean }> {
   const rows = await listAgentRows(client);
   if (word === undefined) {
-    return rows.find((row) => row.isActive) ?? rows[0] ?? (await createAgent(client, firstAgentName, ""));
+    const known = rows.find((row) => row.isActive) ?? rows[0];
+    return known === undefined ? createNew(client, firstAgentName) : { agent: known, isNew: false };
   }
   const choice = chooseAgent(rows, word);
   switch (choice.kind) {
     case "one":
-      return choice.agent;
+      return { agent: choice.agent, isNew: false };
     case "many":
       throw ambiguous(word, choice.agents);
     case "none":
-      return createAgent(client, word, "");
+      return createNew(client, word);
   }
+}
+
+async function createNew(
+  client: GatewayClient,
+  name: string,
+): Promise<{ readonly agent: AgentRow; readonly isNew: boolean }> {
+  return { agent: await createAgent(client, name, ""), isNew: true };
 }
 
 function showEarlier(terminal: Terminal, entries: readonly FeedEntry[]): void {

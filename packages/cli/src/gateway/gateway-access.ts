@@ -5,6 +5,7 @@
 
 import type { CommandContext } from "../command.ts";
 import { CommandFailure } from "../command-failure.ts";
+import { resolveDataRoot } from "../data-root.ts";
 import { findGateway } from "./find-gateway.ts";
 import { createGatewayClient, type GatewayClient, type Health } from "./gateway-client.ts";
 
@@ -24,7 +25,7 @@ export function createGatewayAccess(context: CommandContext): GatewayAccess {
   const need = (): GatewayClient => {
     if (current === undefined) {
       throw new CommandFailure("notRunning", `no host runs with its data in ${dataRoot}`, {
-        hint: "start one: sand up",
+        hint: `start one: ${startCommand(context)}`,
       });
     }
     return current;
@@ -36,6 +37,14 @@ export function createGatewayAccess(context: CommandContext): GatewayAccess {
       return need();
     },
   };
+}
+
+/** `sand up`, with the data root when it isn't the one that a bare `sand up` would take */
+function startCommand({ config, dataRoot }: CommandContext): string {
+  const hasUsual = config.dataRoot !== undefined || config.home !== undefined;
+  if (hasUsual && dataRoot === resolveDataRoot(config, undefined)) return "sand up";
+  const isPlain = /^[\w./-]+$/u.test(dataRoot);
+  return `sand up --data-root ${isPlain ? dataRoot : `'${dataRoot.replaceAll("'", "'\\''")}'`}`;
 }
 
 /** For what would wait for a host patiently: one that isn't there at the beginning is an error at once. */

@@ -43,5 +43,10 @@ export function reportHost(context: CommandContext, report: HostReport): void {
   row("box", report.box);
   if (report.sandbox !== undefined) row("sandbox", report.sandbox);
   for (const note of report.notes) terminal.line(`${paint("yellow", "!")} ${note}`);
-  if (fresh) terminal.line(paint("dim", "Next: sand chat"));
+  terminal.line(
+    paint(
+      "dim",
+      fresh ? "Next: sand chat" : "Settings count at a start: to change them, sand down, then sand up",
+    ),
+  );
 }
