@@ -28,6 +28,8 @@ export const limits = {
   /** the record of an end that can't be written, for instance on a full disk, is tried again this often and this long */
   recordRetryEveryMs: 500,
   recordRetryMaxMs: 60 * 60 * 1000,
+  /** the same, when its folder is gone */
+  folderGoneMaxMs: 20_000,
   /** after `closed`: how long such a stream is still emptied, so that its writer isn't killed by SIGPIPE */
   leftOpenMaxMs: 24 * 60 * 60 * 1000,
 

@@ -216,6 +216,15 @@ test("an execution that can't be settled for a while holds up neither itself nor
   expect(kindsOf((await gather(daemon, "stuck")).events)).toEqual(["started", "unknown", "closed"]);
 });
 
+test("a keeper whose execution was removed ends by itself", async () => {
+  await daemon.processes.start(shell("removed", untilGo));
+  const keeper = readClaim(folderOf("removed"));
+  const isGone = () => (keeper !== undefined && !isSameProcess(keeper)) || undefined;
+  rmSync(folderOf("removed"), { recursive: true });
+  go();
+  await until("the keeper is gone", isGone, 60_000);
+});
+
 function childrenOf(pid: number): string {
   return readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8");
 }

@@ -9,6 +9,7 @@
 
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import type { Socket } from "node:net";
 import { join } from "node:path";
 import { failpoint, writeFileAtomicSync } from "@sand/node-kit";
@@ -211,19 +212,26 @@ function closeSpool(spool: SpoolWriter, leftOpen: boolean): ClosedRecord {
   return { seq, leftOpen, stdoutBytes: spool.stdoutBytes, stderrBytes: spool.stderrBytes };
 }
 
-/** Only this process knows how the command ended, so a disk that is full for a while is waited for. */
+/**
+ * Only this process knows how the command ended, so a disk that is full for a while is waited for. Where the folder
+ * itself stays away, somebody has removed the execution, and nobody will ever ask for its end.
+ */
 async function recordEnd(
   { folder, deps }: Running,
   file: string,
   value: ExitRecord | ClosedRecord,
 ): Promise<void> {
   const untilMs = deps.clock.nowMs() + limits.recordRetryMaxMs;
+  let lastSeenMs = deps.clock.nowMs();
   for (;;) {
     try {
       writeRecord(folder, file, value);
       return;
     } catch (error) {
-      if (deps.stop.aborted || deps.clock.nowMs() >= untilMs) throw error;
+      const nowMs = deps.clock.nowMs();
+      if (existsSync(folder)) lastSeenMs = nowMs;
+      const isGone = nowMs - lastSeenMs >= limits.folderGoneMaxMs;
+      if (deps.stop.aborted || nowMs >= untilMs || isGone) throw error;
     }
     await deps.clock.sleep(limits.recordRetryEveryMs, deps.stop);
   }
