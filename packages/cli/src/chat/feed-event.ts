@@ -26,7 +26,13 @@ export type FeedEvent =
   | { readonly kind: "text"; readonly text: string }
   /** transient: a piece of a running command's output */
   | { readonly kind: "output"; readonly callId: string; readonly text: string }
-  | { readonly kind: "running"; readonly isRunning: boolean; readonly awaitingUser: boolean }
+  | {
+      readonly kind: "running";
+      readonly isRunning: boolean;
+      /** the model's provider failed, and is asked again after a while */
+      readonly isRetrying: boolean;
+      readonly awaitingUser: boolean;
+    }
   | { readonly kind: "connection"; readonly state: "lost" | "restored" };
 
 export const feedChannels = ["transcript", "agent-upserted", "turn-delta"] as const;
@@ -59,6 +65,7 @@ export function readSummary(agent: Fields, agentId: string): FeedEvent | undefin
   return {
     kind: "running",
     isRunning: agent.isRunning,
+    isRetrying: agent.isRetrying === true,
     awaitingUser: waiting !== undefined && waiting !== null && waiting !== false,
   };
 }

@@ -147,7 +147,20 @@ test("a summary says whether the agent runs and whether it waits for the user", 
     readFrame("agent-upserted", { agent: { id: "a", isRunning: true, awaitingUserResponse: {} } }, "a"),
   ).toEqual({
     kind: "running",
+    isRetrying: false,
     isRunning: true,
     awaitingUser: true,
   });
+});
+
+test("a provider that fails is told once for each wait, and its last word comes with what to do", () => {
+  const state = (isRunning: boolean, isRetrying: boolean): FeedEvent => ({
+    ...{ kind: "running", isRunning, isRetrying, awaitingUser: false },
+  });
+  const last = { id: "n1", kind: "notice", text: "no", level: "error", code: "inference/unavailable" };
+  check(
+    [state(true, true), state(true, true), entry(last), state(false, false)],
+    "… the model provider failed; trying again\n! no\n" +
+      "  check the provider's settings (key, SAND_INFERENCE_BASE_URL, SAND_INFERENCE_MODEL), then sand down and sand up\n",
+  );
 });

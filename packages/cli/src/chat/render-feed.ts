@@ -30,11 +30,28 @@ const connectionLines = {
   lost: "… the host doesn't answer; waiting for it",
   restored: "… the host is back",
 } as const;
+const providerCodes: ReadonlySet<string> = new Set([
+  "inference/unavailable",
+  "inference/unauthorized",
+  "inference/refused",
+]);
+const providerHint =
+  "check the provider's settings (key, SAND_INFERENCE_BASE_URL, SAND_INFERENCE_MODEL), then sand down and sand up";
+const retryLine = "… the model provider failed; trying again";
 
 export function createFeedRenderer({ paint, isOwnNonce }: FeedRendererOptions): FeedRenderer {
   const isNews = createEntryMemory();
   const step = createStepText();
   const calls = createCallBlocks(paint, step);
+  let saidRetrying = false;
+
+  // One line for each wait, however often the agent is looked at meanwhile.
+  const renderRunning = (isRunning: boolean, isRetrying: boolean): string => {
+    const isNew = isRunning && isRetrying && !saidRetrying;
+    saidRetrying = isRunning && isRetrying;
+    if (isNew) return `${step.closeLine()}${paint("yellow", retryLine)}\n`;
+    return isRunning ? "" : step.closeLine();
+  };
 
   const renderEntry = (entry: FeedEntry): string => {
     if (!isNews(entry)) return "";
@@ -44,7 +61,7 @@ export function createFeedRenderer({ paint, isOwnNonce }: FeedRendererOptions): 
       case "send-message":
         return step.settle(entry.text);
       case "notice":
-        return `${step.end()}${paint(entry.level === "error" ? "red" : "yellow", `! ${plainText(entry.text)}`)}\n`;
+        return `${step.end()}${paint(entry.level === "error" ? "red" : "yellow", `! ${plainText(entry.text)}`)}\n${hintOf(entry)}`;
       case "message":
         if (entry.clientNonce !== undefined && isOwnNonce(entry.clientNonce)) return "";
         return `${step.end()}${paint("dim", `${entry.role === "user" ? "you" : entry.role}: ${plainText(entry.text)}`)}\n`;
@@ -64,12 +81,17 @@ export function createFeedRenderer({ paint, isOwnNonce }: FeedRendererOptions): 
         case "output":
           return calls.output(event.callId, event.text);
         case "running":
-          return event.isRunning ? "" : step.closeLine();
+          return renderRunning(event.isRunning, event.isRetrying);
         case "connection":
           return `${step.closeLine()}${paint("yellow", connectionLines[event.state])}\n`;
       }
     },
   };
+}
+
+/** What a person can do about a provider that takes nothing from us, which isn't known where the notice is written. */
+function hintOf({ level, code }: FeedEntry): string {
+  return level === "error" && providerCodes.has(code) ? `  ${providerHint}\n` : "";
 }
 
 /** Tells whether an entry shows anything that the last look at it didn't. */
