@@ -1,0 +1,26 @@
+/** The table of benches: what `pnpm bench <name>` runs, and what the page says about it. */
+import { benchAccept } from "./accept.mjs";
+import { benchFanOut } from "./fan-out.mjs";
+import { benchGrowth } from "./growth.mjs";
+import { benchPeer } from "./peer.mjs";
+import { benchRest } from "./rest.mjs";
+import { benchStart } from "./start.mjs";
+
+export const benches = {
+  accept: {
+    about: "Accepting prompts durably, on one agent whose turn waits for its model.",
+    run: benchAccept,
+  },
+  start: { about: "From the spawn to the first answer of `/health`.", run: benchStart },
+  rest: { about: "Resident memory a few seconds after the start, with one agent.", run: benchRest },
+  "fan-out": { about: "Events of one agent to 1,000 streams.", run: benchFanOut },
+  growth: {
+    about:
+      "What a step costs with much history behind it: an instantly answering model, `true` in the shell.",
+    run: benchGrowth,
+  },
+  peer: {
+    about: "Beside `opencode-ai` from npm (`opencode serve`), against the same scripted model.",
+    run: benchPeer,
+  },
+};
