@@ -4,6 +4,7 @@ import { benchFanOut } from "./fan-out.mjs";
 import { benchGrowth } from "./growth.mjs";
 import { benchPeer } from "./peer.mjs";
 import { benchRest } from "./rest.mjs";
+import { benchSlowClient } from "./slow-client.mjs";
 import { benchStart } from "./start.mjs";
 
 export const benches = {
@@ -22,5 +23,9 @@ export const benches = {
   peer: {
     about: "Beside `opencode-ai` from npm (`opencode serve`), against the same scripted model.",
     run: benchPeer,
+  },
+  "slow-client": {
+    about: "1 GB of events past a client that never reads, beside the same without it; three pairs of runs.",
+    run: benchSlowClient,
   },
 };

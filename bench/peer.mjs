@@ -32,7 +32,7 @@ async function measurePeer(folder, program) {
   await using peer = await startPeer({ program, folder, modelUrl: model.baseUrl });
   await peer.prompt("bench steps peer");
   const calls = callsOfTurn(model, "peer");
-  if (calls.length <= steps) throw new Error(`the peer made ${calls.length} calls instead of ${steps + 1}`);
+  if (calls.length !== steps) throw new Error(`the peer took ${calls.length} steps instead of ${steps}`);
   return { gapMs: medianGap(calls), readyMs: peer.readyMs, rssMb: readResidentMb(peer.pid) };
 }
 

@@ -65,5 +65,5 @@ export function startNode(file, args = [], options = {}) {
 /** Runs a program to its one line. */
 export async function runNode(file, args = [], options = {}) {
   await using program = startNode(file, args, options);
-  return await program.next();
+  return await program.next(options.deadlineMs);
 }

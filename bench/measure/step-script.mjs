@@ -17,9 +17,11 @@ export function stepScript(tool, args) {
   };
 }
 
-/** requests of the turn named `mark`, whatever else was asked beside it */
+/** The requests behind each step of the turn named `mark`. The first one is left out: a peer asks twice there. */
 export function callsOfTurn(model, mark) {
-  return model.readCalls().filter(({ lastUserText }) => lastUserText === `bench steps ${mark}`);
+  return model
+    .readCalls()
+    .filter(({ lastUserText, step }) => lastUserText === `bench steps ${mark}` && step > 0);
 }
 
 /** from one model call to the next, in `ms`, over the whole turn */
@@ -32,7 +34,7 @@ export function medianGap(calls) {
 export async function runTurn({ host, model, agentId, mark }) {
   await call(host, "sendPrompt", { agentId, prompt: `bench steps ${mark}`, clientNonce: `steps-${mark}` });
   const isDone = async () =>
-    callsOfTurn(model, mark).length > steps && !(await call(host, "getHostStatus", {})).isBusy;
+    callsOfTurn(model, mark).length >= steps && !(await call(host, "getHostStatus", {})).isBusy;
   await waitUntil("the turn to end", isDone, { deadlineMs: 120_000, everyMs: 250 });
   return callsOfTurn(model, mark);
 }

@@ -1,0 +1,97 @@
+/**
+ * One client opens an event stream and never reads, while 1 GB of events passes; another one reads everything. The
+ * host's largest resident memory is compared with a run without the slow one. Three alternating pairs, each on a host
+ * and a data root of its own.
+ */
+import { connect } from "node:net";
+import { join } from "node:path";
+import { createTempFolder } from "../packages/testkit/src/index.ts";
+import { createAgent, gatewayToken, modelEnv, readResidentMb, startHost } from "./measure/host-process.mjs";
+import { runNode, startNode } from "./measure/run-process.mjs";
+import { startModel } from "./measure/scripted-model.mjs";
+import { line, median } from "./measure/statistics.mjs";
+
+const pairs = 3;
+const promptBytes = 512 * 1024;
+const posts = Math.ceil(1_000_000_000 / promptBytes);
+const sampleEveryMs = 50;
+const headers = { authorization: `Bearer ${gatewayToken}`, "content-type": "application/json" };
+const holdRule = { matches: "^hold", steps: [{ fault: { kind: "hang", at: "headers" } }] };
+
+/** Asks for the stream and leaves the answer in the system's buffers. */
+async function openDeafStream(url) {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  socket.pause();
+  socket.on("error", () => {});
+  await new Promise((resolve) => socket.once("connect", resolve));
+  socket.write(
+    `GET /events?channels=transcript HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer ${gatewayToken}\r\n\r\n`,
+  );
+  return { [Symbol.dispose]: () => socket.destroy() };
+}
+
+function watchMemory(pid) {
+  let peakMb = 0;
+  const timer = setInterval(() => {
+    peakMb = Math.max(peakMb, readResidentMb(pid));
+  }, sampleEveryMs);
+  return {
+    peakMb: () => peakMb,
+    [Symbol.dispose]: () => clearInterval(timer),
+  };
+}
+
+async function passEvents(isWithDeaf) {
+  await using temp = await createTempFolder("bench-slow");
+  await using model = await startModel(temp.path, { rules: [holdRule] });
+  await using host = await startHost({ folder: temp.path, env: modelEnv(model.baseUrl) });
+  const agentId = await createAgent(host, "slow");
+  const wanted = { url: `${host.url}/events?channels=transcript`, headers, streams: 1, frames: posts };
+  await using reader = startNode(join(import.meta.dirname, "load/read-streams.mjs"), [], {
+    input: JSON.stringify(wanted),
+  });
+  await reader.next();
+  using _deaf = isWithDeaf ? await openDeafStream(host.url) : undefined;
+  using memory = watchMemory(host.pid);
+  const prompt = `hold ${"x".repeat(promptBytes)}`;
+  const body = JSON.stringify({ agentId, prompt, clientNonce: "bench-{n}", whenBusy: "queue" });
+  const plan = {
+    url: `${host.url}/api/sendPrompt`,
+    headers,
+    body,
+    connections: 2,
+    posts,
+    seconds: 0,
+    mark: "slow",
+  };
+  const posting = runNode(join(import.meta.dirname, "load/post-load.mjs"), [], {
+    input: JSON.stringify(plan),
+    deadlineMs: 400_000,
+  });
+  // The reader ends only when every frame has come, so an answer means that it lost none.
+  const [{ bytes }, { refused }] = await Promise.all([reader.next(400_000), posting]);
+  if (refused > 0) throw new Error(`${refused} prompts were refused`);
+  return { peakMb: memory.peakMb(), bytes };
+}
+
+export async function benchSlowClient({ report }) {
+  const seen = { without: [], with: [] };
+  for (let pair = 0; pair < pairs; pair += 1) {
+    seen.without.push(await passEvents(false));
+    seen.with.push(await passEvents(true));
+    const tell = ({ peakMb, bytes }) => `${Math.round(peakMb)} MB (${Math.round(bytes / 1e6)} MB of events)`;
+    report(`pair ${pair + 1}: without ${tell(seen.without[pair])}, with ${tell(seen.with[pair])}`);
+  }
+  const peaks = (which) => seen[which].map(({ peakMb }) => peakMb);
+  const more = median(peaks("with")) - median(peaks("without"));
+  return [
+    line("more resident memory at the peak, medians", [more], {
+      unit: "MB",
+      bound: "≤ 8 MB",
+      met: (value) => value <= 8,
+    }),
+    line("peak without the slow client", peaks("without"), { unit: "MB" }),
+    line("peak with it", peaks("with"), { unit: "MB" }),
+  ];
+}
