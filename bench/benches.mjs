@@ -9,10 +9,20 @@ import { benchStart } from "./start.mjs";
 
 export const benches = {
   accept: {
-    about: "Accepting prompts durably, on one agent whose turn waits for its model.",
+    about: [
+      "Accepting prompts durably, on one agent whose turn waits for its model. One connection waits for two commits in",
+      "a row, the nonce's in the index and the prompt's in the agent's store; the base line has one fdatasync.",
+      "How long `/health` takes beside the load stands for the delay of the event loop, seen from outside.",
+    ].join(" "),
     run: benchAccept,
   },
-  start: { about: "From the spawn to the first answer of `/health`.", run: benchStart },
+  start: {
+    about: [
+      "From the spawn to the first answer of `/health`. By a processor profile, reading and compiling the one large",
+      "bundle is the greatest part, then its modules' own start; opening the state and the gateway is the least.",
+    ].join(" "),
+    run: benchStart,
+  },
   rest: { about: "Resident memory a few seconds after the start, with one agent.", run: benchRest },
   "fan-out": { about: "Events of one agent to 1,000 streams.", run: benchFanOut },
   growth: {
@@ -21,7 +31,10 @@ export const benches = {
     run: benchGrowth,
   },
   peer: {
-    about: "Beside `opencode-ai` from npm (`opencode serve`), against the same scripted model.",
+    about: [
+      "Beside `opencode-ai` from npm (`opencode serve`), against the same scripted model; the time between calls",
+      "includes the model's own. A step of ours is durable: about seven fsyncs in host, daemon and keeper.",
+    ].join(" "),
     run: benchPeer,
   },
   "slow-client": {

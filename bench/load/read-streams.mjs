@@ -30,6 +30,11 @@ function readStream(response) {
   let isOpen = false;
   // A mark may be cut in two by a chunk's end, so the last bytes are looked at again.
   let rest = Buffer.alloc(0);
+  response.once("close", () => {
+    if (frames >= plan.frames) return;
+    process.stderr.write(`a stream ended after ${frames} of ${plan.frames} frames\n`);
+    process.exit(1);
+  });
   response.on("data", (chunk) => {
     if (!isOpen) {
       isOpen = true;
