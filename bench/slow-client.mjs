@@ -6,18 +6,17 @@
 import { connect } from "node:net";
 import { join } from "node:path";
 import { createTempFolder } from "../packages/testkit/src/index.ts";
-import { createAgent, gatewayToken, modelEnv, readResidentMb, startHost } from "./measure/host-process.mjs";
+import { gatewayToken, readResidentMb, startHost } from "./measure/host-process.mjs";
 import { runNode, startNode } from "./measure/run-process.mjs";
-import { startModel } from "./measure/scripted-model.mjs";
 import { line, median } from "./measure/statistics.mjs";
 
 const pairs = 3;
-/** a few of them must fit into the queue of a client that reads: those of one commit come at once */
-const promptBytes = 200_000;
-const posts = Math.ceil(1_000_000_000 / promptBytes);
+/** the host's settings are sent whole in each event, and hold a little more than this at most */
+const settingBytes = 200_000;
+const posts = Math.ceil(1_000_000_000 / settingBytes);
 const sampleEveryMs = 50;
 const headers = { authorization: `Bearer ${gatewayToken}`, "content-type": "application/json" };
-const holdRule = { matches: "^hold", steps: [{ fault: { kind: "hang", at: "headers" } }] };
+const channel = "host-settings";
 
 /** Asks for the stream and leaves the answer in the system's buffers. */
 async function openDeafStream(url) {
@@ -27,7 +26,7 @@ async function openDeafStream(url) {
   socket.on("error", () => {});
   await new Promise((resolve) => socket.once("connect", resolve));
   socket.write(
-    `GET /events?channels=transcript HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer ${gatewayToken}\r\n\r\n`,
+    `GET /events?channels=${channel} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer ${gatewayToken}\r\n\r\n`,
   );
   return { [Symbol.dispose]: () => socket.destroy() };
 }
@@ -45,20 +44,17 @@ function watchMemory(pid) {
 
 async function passEvents(isWithDeaf) {
   await using temp = await createTempFolder("bench-slow");
-  await using model = await startModel(temp.path, { rules: [holdRule] });
-  await using host = await startHost({ folder: temp.path, env: modelEnv(model.baseUrl) });
-  const agentId = await createAgent(host, "slow");
-  const wanted = { url: `${host.url}/events?channels=transcript`, headers, streams: 1, frames: posts };
+  await using host = await startHost({ folder: temp.path });
+  const wanted = { url: `${host.url}/events?channels=${channel}`, headers, streams: 1, frames: posts };
   await using reader = startNode(join(import.meta.dirname, "load/read-streams.mjs"), [], {
     input: JSON.stringify(wanted),
   });
   await reader.next();
   using _deaf = isWithDeaf ? await openDeafStream(host.url) : undefined;
   using memory = watchMemory(host.pid);
-  const prompt = `hold ${"x".repeat(promptBytes)}`;
-  const body = JSON.stringify({ agentId, prompt, clientNonce: "bench-{n}", whenBusy: "queue" });
+  const body = JSON.stringify({ mcpBoxServers: { mark: "{n}", text: "x".repeat(settingBytes) } });
   const plan = {
-    url: `${host.url}/api/sendPrompt`,
+    url: `${host.url}/api/setHostSettings`,
     headers,
     body,
     connections: 2,
@@ -70,9 +66,9 @@ async function passEvents(isWithDeaf) {
     input: JSON.stringify(plan),
     deadlineMs: 400_000,
   });
-  // A refused prompt makes no event, and the reader would wait for it until its deadline.
+  // A refused change makes no event, and the reader would wait for it until its deadline.
   const { refused } = await posting;
-  if (refused > 0) throw new Error(`${refused} prompts were refused`);
+  if (refused > 0) throw new Error(`${refused} changes were refused`);
   // The reader ends only when every frame has come, so an answer means that it lost none.
   const { bytes } = await reader.next();
   return { peakMb: memory.peakMb(), bytes };
