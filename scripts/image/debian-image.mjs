@@ -9,7 +9,8 @@ import { ask, run } from "./docker.mjs";
 
 const release = "bookworm";
 const published = `debian:${release}-slim`;
-const mirror = "http://deb.debian.org/debian";
+/** debootstrap knows Debian's own mirror; a person with a nearer one names it */
+const mirror = process.env.SAND_DEBIAN_MIRROR;
 const pullMaxMs = 180_000;
 const bootstrapMaxMs = 15 * 60_000;
 const importMaxMs = 5 * 60_000;
@@ -52,7 +53,8 @@ async function keepArchive(arch, say) {
   try {
     say(`debootstrap ${release} for ${arch}; this takes a few minutes, once`);
     const root = join(folder, "root");
-    const made = ["--variant=minbase", `--arch=${arch}`, "--include=ca-certificates", release, root, mirror];
+    const made = ["--variant=minbase", `--arch=${arch}`, "--include=ca-certificates", release, root];
+    if (mirror) made.push(mirror);
     await run("debootstrap", made, { maxMs: bootstrapMaxMs });
     // What a package manager can fetch again is no part of an image.
     for (const path of ["var/cache/apt/archives", "var/lib/apt/lists"])
