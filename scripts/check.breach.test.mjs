@@ -1,4 +1,6 @@
 /** Each rule of `pnpm check` is seen to fail on one planted breach, and a clean tree to pass. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { plantPackage, plantTree, runTool } from "./checks/planted-tree.mjs";
 
@@ -12,6 +14,7 @@ const tools = {
   knip: ["node_modules/knip/bin/knip.js", []],
   tsc: ["node_modules/typescript/bin/tsc", ["--project", "packages/node-kit/tsconfig.json"]],
   sources: ["scripts/check-sources.mjs", []],
+  licences: ["scripts/check-licences.mjs", []],
 };
 
 const rootManifest = `${JSON.stringify(
@@ -30,6 +33,7 @@ const workspace = "packages:\n  - packages/*\n";
 const clean = {
   "package.json": rootManifest,
   "pnpm-workspace.yaml": workspace,
+  NOTICE: "nothing to name\n",
   ...plantPackage("node-kit", {
     "src/index.ts": 'export { add } from "./add.ts";\n',
     "src/add.ts":
@@ -75,9 +79,15 @@ const breaches = {
       "src/round.ts": `${header}import { trip } from "./trip.ts";\nexport const round = (): number => trip();\n`,
       "src/trip.ts": `${header}import { round } from "./round.ts";\nexport const trip = (): number => round();\n`,
       "src/upward.ts": `${header}import { store } from "../../store/src/index.ts";\nexport const upward = store;\n`,
+      "src/leftover.ts": `${header}import { add } from "./add.ts";\nexport function nothing(): void {\n  const unused = 1;\n}\n`,
+      "src/forced.ts": `${header}export const forced = ("1" ${word("as unk", "nown as")} number) + 1;\n`,
+      "src/alone.test.ts": `import { test } from "vitest";\ntest.${word("on", "ly")}("alone", () => {});\n`,
+      "src/starter.ts": `${header}import { started } from "../../cli/src/main.ts";\nexport const starter = started;\n`,
+      "src/undeclared.ts": `${header}import { z } from "turbo";\nexport const borrowed = z;\n`,
+      "node_modules/badly/package.json": '{ "name": "badly", "version": "1.0.0", "license": "SSPL-1.0" }\n',
       "src/missing.ts": `${header}import { gone } from "./gone.ts";\nexport const missing = gone;\n`,
     },
-    { dependencies: { pino: "^10.0.0" } },
+    { dependencies: { badly: "1.0.0", pino: "^10.0.0" } },
   ),
   ...plantPackage(
     "store",
@@ -90,7 +100,13 @@ const breaches = {
   "packages/node-kit/src/inside.ts": `${header}export const inside = 1;\n`,
   ...plantPackage("testkit", { "src/index.ts": "export const fake = 1;\n" }),
   ...plantPackage("protocol", {
-    "src/index.ts": 'import { readFileSync } from "node:fs";\nexport const read = readFileSync;\n',
+    "src/index.ts":
+      'import { readFileSync } from "node:fs";\nimport { create } from "@bufbuild/protobuf";\nexport const read = [readFileSync, create];\n',
+  }),
+  ...plantPackage("cli", { "src/main.ts": `${header}export const started = 1;\n` }),
+  ...plantPackage("host", {
+    "src/gateway/dispatch.ts": `${header}export const dispatch = 1;\n`,
+    "src/turns/run.ts": `${header}import { dispatch } from "../gateway/dispatch.ts";\nexport const run = dispatch;\n`,
   }),
   ...plantPackage("stranger", {
     "src/index.ts": 'import { add } from "../../node-kit/src/index.ts";\nexport const sum = add;\n',
@@ -106,6 +122,8 @@ const expected = {
     ["console", /lint\/suspicious\/noConsole/],
     ["a name that isn't kebab-case", /lint\/style\/useFilenamingConvention/],
     ["a star export", /lint\/performance\/noReExportAll/],
+    ["an unused import", /leftover\.ts[\s\S]*?lint\/correctness\/noUnusedImports/],
+    ["an unused variable", /leftover\.ts[\s\S]*?lint\/correctness\/noUnusedVariables/],
   ],
   eslint: [
     ["a floating promise", /no-floating-promises/],
@@ -129,6 +147,13 @@ const expected = {
     ["Node in the browser-safe package", /core-is-pure/],
     ["a package without a row", /package-without-a-row/],
     ["an import of nothing", /unresolvable/],
+    ["protobuf behind the door of the browser", /protocol-door-without-protobuf/],
+    ["a way back into the gateway", /nobody-imports-the-gateway: packages\/host\/src\/turns\/run\.ts/],
+    ["an entry point that is imported", /nothing-imports-a-main: packages\/node-kit\/src\/starter\.ts/],
+    [
+      "a package that the manifest doesn't name",
+      /undeclared-dependency: packages\/node-kit\/src\/undeclared\.ts/,
+    ],
   ],
   knip: [
     ["an unused file", /Unused files[\s\S]*headless\.ts/],
@@ -146,7 +171,11 @@ const expected = {
     ["an invariant that no test names", /INV-2 is in no test's title/],
     ["an invariant that no code keeps", /INV-3 is cited nowhere/],
     ["an invariant that isn't listed", /cites INV-99/],
+    ["a double assertion", /forced\.ts: a double assertion/],
+    ["a test that runs alone", /alone\.test\.ts: a test is run or removed/],
+    ["a path of one machine", /where\.md: names a path of one machine/],
   ],
+  licences: [["a licence that isn't permissive", /badly ships and is under SSPL-1\.0/]],
 };
 
 let good;
@@ -154,6 +183,7 @@ let bad;
 beforeAll(() => {
   good = plantTree(clean);
   bad = plantTree(breaches);
+  writeFileSync(join(bad.root, "docs", "where.md"), `it lies in ${bad.root}/docs\n`);
 });
 afterAll(() => {
   good?.remove();
