@@ -59,7 +59,7 @@ export async function keepExecution(folder: string, deps: KeepDeps): Promise<Kee
     return { kind: "closed" };
   }
   failpoint("keeper.spawned");
-  writeRecord(folder, executionFiles.started, spawned.started);
+  await recordPatiently({ folder, deps }, executionFiles.started, spawned.started);
   return await follow({ folder, deps, spool, pipes, launch: start.launch, ...spawned });
 }
 
@@ -82,7 +82,7 @@ async function follow(running: Running): Promise<KeepOutcome> {
   over.abort();
   await Promise.race([output.ended, deps.clock.sleep(limits.settleMaxMs)]);
   const exitRecord: ExitRecord = { outcome: "known", seq: spool.takeSeq(), exit };
-  await recordEnd(running, executionFiles.exit, exitRecord);
+  await recordPatiently(running, executionFiles.exit, exitRecord);
   failpoint("keeper.exited");
   await input;
   const isLeftOpen = await Promise.race([
@@ -90,7 +90,7 @@ async function follow(running: Running): Promise<KeepOutcome> {
     deps.clock.sleep(limits.drainMaxMs).then(() => true),
   ]);
   output.stop();
-  await recordEnd(running, executionFiles.closed, closeSpool(spool, isLeftOpen));
+  await recordPatiently(running, executionFiles.closed, closeSpool(spool, isLeftOpen));
   if (!isLeftOpen) return { kind: "closed" };
   const drained = Promise.race([output.ended, deps.clock.sleep(limits.leftOpenMaxMs, deps.stop)]);
   return { kind: "left-open", drained };
@@ -213,13 +213,13 @@ function closeSpool(spool: SpoolWriter, leftOpen: boolean): ClosedRecord {
 }
 
 /**
- * Only this process knows how the command ended, so a disk that is full for a while is waited for. Where the folder
- * itself stays away, somebody has removed the execution, and nobody will ever ask for its end.
+ * Only this process knows that the command runs and how it ended, so a disk that is full for a while is waited for.
+ * Where the folder itself stays away, somebody has removed the execution, and nobody will ever ask for it.
  */
-async function recordEnd(
-  { folder, deps }: Running,
+async function recordPatiently(
+  { folder, deps }: Pick<Running, "folder" | "deps">,
   file: string,
-  value: ExitRecord | ClosedRecord,
+  value: StartedRecord | ExitRecord | ClosedRecord,
 ): Promise<void> {
   const untilMs = deps.clock.nowMs() + limits.recordRetryMaxMs;
   let lastSeenMs = deps.clock.nowMs();
