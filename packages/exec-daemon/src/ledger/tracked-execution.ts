@@ -51,10 +51,12 @@ export function trackExecution(start: StartRecord, folder: string): TrackedExecu
 
   function refresh(): void {
     const known = [claim, started, exit, closed].filter((record) => record !== undefined).length;
-    claim ??= readClaim(folder);
-    started ??= readStarted(folder);
-    exit ??= readExit(folder);
+    // The last record first: the keeper writes them in the other order, so whatever is found has its predecessors.
+    // Read forwards, an exit and a closing that are written in between would show a closed execution without an end.
     closed ??= readClosed(folder);
+    exit ??= readExit(folder);
+    started ??= readStarted(folder);
+    claim ??= readClaim(folder);
     if (closed !== undefined) stopFollowing();
     if ([claim, started, exit, closed].filter((record) => record !== undefined).length > known)
       changes.bump();
