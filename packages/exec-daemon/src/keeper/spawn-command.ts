@@ -1,5 +1,6 @@
 /** Starts a command in a session and group of its own and finds out its pid, also inside a sandbox. */
 import { type ChildProcess, spawn } from "node:child_process";
+import { closeSync, openSync } from "node:fs";
 import type { Readable } from "node:stream";
 import { readBootId, readProcessIdentity } from "@sand/node-kit";
 import type { LaunchPlan, StartedRecord } from "../ledger/records.ts";
@@ -15,6 +16,7 @@ const infoMaxChars = 16_384;
 export async function spawnCommand(launch: LaunchPlan, pipes: CommandPipes): Promise<SpawnOutcome> {
   const [program, ...args] = launch.argv;
   if (program === undefined) return { kind: "failed", code: 127, message: "there is no program to run" };
+  const opened = (launch.openFiles ?? []).map((path) => openSync(path, "r"));
   const child = spawn(program, args, {
     cwd: launch.cwd,
     env: { ...launch.env },
@@ -24,8 +26,10 @@ export async function spawnCommand(launch: LaunchPlan, pipes: CommandPipes): Pro
       pipes.child.stdout,
       pipes.child.stderr,
       launch.sandboxed ? "pipe" : "ignore",
+      ...opened,
     ],
   });
+  for (const fd of opened) closeSync(fd);
   const failure = await new Promise<NodeJS.ErrnoException | undefined>((resolve) => {
     child.once("spawn", () => resolve(undefined));
     child.once("error", resolve);

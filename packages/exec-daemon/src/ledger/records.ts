@@ -20,6 +20,8 @@ export interface LaunchPlan {
   readonly user?: CommandUser;
   /** the argv is bubblewrap's: it tells the command's pid on descriptor 3, and 128+n stands for a signal */
   readonly sandboxed: boolean;
+  /** opened for reading before anything else, as the descriptors 4, 5, … of the argv; whoever keeps the run does it */
+  readonly openFiles?: readonly string[];
 }
 
 export interface StartRecord {
