@@ -147,7 +147,586 @@ export declare type Capability = Message<"exec.v1.Capability"> & {
 export declare const CapabilitySchema: GenMessage<Capability>;
 
 /**
- * Whether the daemon lives, and what it really enforces.
+ * @generated from message exec.v1.RefreshEnvironmentRequest
+ */
+export declare type RefreshEnvironmentRequest = Message<"exec.v1.RefreshEnvironmentRequest"> & {
+  /**
+   * @generated from field: map<string, string> set = 1;
+   */
+  set: { [key: string]: string };
+
+  /**
+   * @generated from field: repeated string unset = 2;
+   */
+  unset: string[];
+
+  /**
+   * forget what was set before; `set` and `unset` come after that
+   *
+   * @generated from field: bool replace = 3;
+   */
+  replace: boolean;
+};
+
+/**
+ * Describes the message exec.v1.RefreshEnvironmentRequest.
+ * Use `create(RefreshEnvironmentRequestSchema)` to create a new message.
+ */
+export declare const RefreshEnvironmentRequestSchema: GenMessage<RefreshEnvironmentRequest>;
+
+/**
+ * @generated from message exec.v1.RefreshEnvironmentResponse
+ */
+export declare type RefreshEnvironmentResponse = Message<"exec.v1.RefreshEnvironmentResponse"> & {
+  /**
+   * names of all that is set now
+   *
+   * @generated from field: repeated string names = 1;
+   */
+  names: string[];
+};
+
+/**
+ * Describes the message exec.v1.RefreshEnvironmentResponse.
+ * Use `create(RefreshEnvironmentResponseSchema)` to create a new message.
+ */
+export declare const RefreshEnvironmentResponseSchema: GenMessage<RefreshEnvironmentResponse>;
+
+/**
+ * @generated from message exec.v1.SyncSecretsRequest
+ */
+export declare type SyncSecretsRequest = Message<"exec.v1.SyncSecretsRequest"> & {
+  /**
+   * `commands` for every command, `agent:<id>` for those of one agent, `mcp:<server id>` for one MCP server
+   *
+   * @generated from field: string scope = 1;
+   */
+  scope: string;
+
+  /**
+   * none removes the scope. The names are those of variables.
+   *
+   * @generated from field: map<string, string> values = 2;
+   */
+  values: { [key: string]: string };
+};
+
+/**
+ * Describes the message exec.v1.SyncSecretsRequest.
+ * Use `create(SyncSecretsRequestSchema)` to create a new message.
+ */
+export declare const SyncSecretsRequestSchema: GenMessage<SyncSecretsRequest>;
+
+/**
+ * @generated from message exec.v1.SyncSecretsResponse
+ */
+export declare type SyncSecretsResponse = Message<"exec.v1.SyncSecretsResponse"> & {
+  /**
+   * the scope's names are these now
+   *
+   * @generated from field: repeated string names = 1;
+   */
+  names: string[];
+};
+
+/**
+ * Describes the message exec.v1.SyncSecretsResponse.
+ * Use `create(SyncSecretsResponseSchema)` to create a new message.
+ */
+export declare const SyncSecretsResponseSchema: GenMessage<SyncSecretsResponse>;
+
+/**
+ * @generated from message exec.v1.ResourceUsageRequest
+ */
+export declare type ResourceUsageRequest = Message<"exec.v1.ResourceUsageRequest"> & {
+  /**
+   * with a row for each process of the box that belongs to something of ours
+   *
+   * @generated from field: bool processes = 1;
+   */
+  processes: boolean;
+};
+
+/**
+ * Describes the message exec.v1.ResourceUsageRequest.
+ * Use `create(ResourceUsageRequestSchema)` to create a new message.
+ */
+export declare const ResourceUsageRequestSchema: GenMessage<ResourceUsageRequest>;
+
+/**
+ * @generated from message exec.v1.ResourceUsageResponse
+ */
+export declare type ResourceUsageResponse = Message<"exec.v1.ResourceUsageResponse"> & {
+  /**
+   * @generated from field: uint64 at_ms = 1;
+   */
+  atMs: bigint;
+
+  /**
+   * @generated from field: uint32 cpu_count = 2;
+   */
+  cpuCount: number;
+
+  /**
+   * since boot, of all processors together; two answers give a share
+   *
+   * @generated from field: uint64 cpu_busy_ms = 3;
+   */
+  cpuBusyMs: bigint;
+
+  /**
+   * @generated from field: uint64 cpu_total_ms = 4;
+   */
+  cpuTotalMs: bigint;
+
+  /**
+   * the container's limit and use where it has a limit, else the machine's
+   *
+   * @generated from field: uint64 memory_total_bytes = 5;
+   */
+  memoryTotalBytes: bigint;
+
+  /**
+   * @generated from field: uint64 memory_used_bytes = 6;
+   */
+  memoryUsedBytes: bigint;
+
+  /**
+   * the file system of the workspace
+   *
+   * @generated from field: uint64 disk_total_bytes = 7;
+   */
+  diskTotalBytes: bigint;
+
+  /**
+   * @generated from field: uint64 disk_free_bytes = 8;
+   */
+  diskFreeBytes: bigint;
+
+  /**
+   * of the daemon itself
+   *
+   * @generated from field: uint64 daemon_memory_bytes = 9;
+   */
+  daemonMemoryBytes: bigint;
+
+  /**
+   * @generated from field: uint32 daemon_open_fds = 10;
+   */
+  daemonOpenFds: number;
+
+  /**
+   * @generated from field: uint32 daemon_fds_max = 11;
+   */
+  daemonFdsMax: number;
+
+  /**
+   * @generated from field: repeated exec.v1.ProcessUsage processes = 12;
+   */
+  processes: ProcessUsage[];
+
+  /**
+   * there were more processes than the daemon lists
+   *
+   * @generated from field: bool truncated = 13;
+   */
+  truncated: boolean;
+};
+
+/**
+ * Describes the message exec.v1.ResourceUsageResponse.
+ * Use `create(ResourceUsageResponseSchema)` to create a new message.
+ */
+export declare const ResourceUsageResponseSchema: GenMessage<ResourceUsageResponse>;
+
+/**
+ * @generated from message exec.v1.ProcessUsage
+ */
+export declare type ProcessUsage = Message<"exec.v1.ProcessUsage"> & {
+  /**
+   * @generated from field: uint32 pid = 1;
+   */
+  pid: number;
+
+  /**
+   * @generated from field: uint32 parent_pid = 2;
+   */
+  parentPid: number;
+
+  /**
+   * @generated from field: string start_time = 3;
+   */
+  startTime: string;
+
+  /**
+   * the kernel's short name of the program; arguments aren't told
+   *
+   * @generated from field: string name = 4;
+   */
+  name: string;
+
+  /**
+   * @generated from field: string state = 5;
+   */
+  state: string;
+
+  /**
+   * @generated from field: uint64 memory_bytes = 6;
+   */
+  memoryBytes: bigint;
+
+  /**
+   * since its start
+   *
+   * @generated from field: uint64 cpu_ms = 7;
+   */
+  cpuMs: bigint;
+
+  /**
+   * @generated from field: uint32 threads = 8;
+   */
+  threads: number;
+
+  /**
+   * 0 where it can't be looked at
+   *
+   * @generated from field: uint32 open_fds = 9;
+   */
+  openFds: number;
+
+  /**
+   * what it belongs to
+   *
+   * @generated from field: exec.v1.Owner owner = 10;
+   */
+  owner?: Owner | undefined;
+};
+
+/**
+ * Describes the message exec.v1.ProcessUsage.
+ * Use `create(ProcessUsageSchema)` to create a new message.
+ */
+export declare const ProcessUsageSchema: GenMessage<ProcessUsage>;
+
+/**
+ * Whose a process is; all empty where nobody of ours started it.
+ *
+ * @generated from message exec.v1.Owner
+ */
+export declare type Owner = Message<"exec.v1.Owner"> & {
+  /**
+   * @generated from field: string process_id = 1;
+   */
+  processId: string;
+
+  /**
+   * @generated from field: string mcp_server_id = 2;
+   */
+  mcpServerId: string;
+
+  /**
+   * @generated from field: string agent_id = 3;
+   */
+  agentId: string;
+
+  /**
+   * the daemon's own: itself, keepers, its helpers
+   *
+   * @generated from field: bool daemon = 4;
+   */
+  daemon: boolean;
+};
+
+/**
+ * Describes the message exec.v1.Owner.
+ * Use `create(OwnerSchema)` to create a new message.
+ */
+export declare const OwnerSchema: GenMessage<Owner>;
+
+/**
+ * @generated from message exec.v1.ListeningPortsRequest
+ */
+export declare type ListeningPortsRequest = Message<"exec.v1.ListeningPortsRequest"> & {
+  /**
+   * also the ones of the daemon and of programs that nobody of ours started
+   *
+   * @generated from field: bool all = 1;
+   */
+  all: boolean;
+};
+
+/**
+ * Describes the message exec.v1.ListeningPortsRequest.
+ * Use `create(ListeningPortsRequestSchema)` to create a new message.
+ */
+export declare const ListeningPortsRequestSchema: GenMessage<ListeningPortsRequest>;
+
+/**
+ * @generated from message exec.v1.ListeningPortsResponse
+ */
+export declare type ListeningPortsResponse = Message<"exec.v1.ListeningPortsResponse"> & {
+  /**
+   * @generated from field: repeated exec.v1.ListeningPort ports = 1;
+   */
+  ports: ListeningPort[];
+
+  /**
+   * @generated from field: bool truncated = 2;
+   */
+  truncated: boolean;
+};
+
+/**
+ * Describes the message exec.v1.ListeningPortsResponse.
+ * Use `create(ListeningPortsResponseSchema)` to create a new message.
+ */
+export declare const ListeningPortsResponseSchema: GenMessage<ListeningPortsResponse>;
+
+/**
+ * @generated from message exec.v1.ListeningPort
+ */
+export declare type ListeningPort = Message<"exec.v1.ListeningPort"> & {
+  /**
+   * @generated from field: uint32 port = 1;
+   */
+  port: number;
+
+  /**
+   * @generated from field: string address = 2;
+   */
+  address: string;
+
+  /**
+   * 0 when the process can't be found, for instance because it belongs to another account
+   *
+   * @generated from field: uint32 pid = 3;
+   */
+  pid: number;
+
+  /**
+   * @generated from field: string name = 4;
+   */
+  name: string;
+
+  /**
+   * @generated from field: exec.v1.Owner owner = 5;
+   */
+  owner?: Owner | undefined;
+};
+
+/**
+ * Describes the message exec.v1.ListeningPort.
+ * Use `create(ListeningPortSchema)` to create a new message.
+ */
+export declare const ListeningPortSchema: GenMessage<ListeningPort>;
+
+/**
+ * @generated from message exec.v1.PluginFile
+ */
+export declare type PluginFile = Message<"exec.v1.PluginFile"> & {
+  /**
+   * relative to the plugin's folder
+   *
+   * @generated from field: string path = 1;
+   */
+  path: string;
+
+  /**
+   * @generated from field: bytes data = 2;
+   */
+  data: Uint8Array;
+
+  /**
+   * @generated from field: bool executable = 3;
+   */
+  executable: boolean;
+};
+
+/**
+ * Describes the message exec.v1.PluginFile.
+ * Use `create(PluginFileSchema)` to create a new message.
+ */
+export declare const PluginFileSchema: GenMessage<PluginFile>;
+
+/**
+ * @generated from message exec.v1.InstallPluginRequest
+ */
+export declare type InstallPluginRequest = Message<"exec.v1.InstallPluginRequest"> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * @generated from field: repeated exec.v1.PluginFile files = 2;
+   */
+  files: PluginFile[];
+};
+
+/**
+ * Describes the message exec.v1.InstallPluginRequest.
+ * Use `create(InstallPluginRequestSchema)` to create a new message.
+ */
+export declare const InstallPluginRequestSchema: GenMessage<InstallPluginRequest>;
+
+/**
+ * @generated from message exec.v1.InstallPluginResponse
+ */
+export declare type InstallPluginResponse = Message<"exec.v1.InstallPluginResponse"> & {
+  /**
+   * @generated from field: exec.v1.Plugin plugin = 1;
+   */
+  plugin?: Plugin | undefined;
+};
+
+/**
+ * Describes the message exec.v1.InstallPluginResponse.
+ * Use `create(InstallPluginResponseSchema)` to create a new message.
+ */
+export declare const InstallPluginResponseSchema: GenMessage<InstallPluginResponse>;
+
+/**
+ * @generated from message exec.v1.RemovePluginRequest
+ */
+export declare type RemovePluginRequest = Message<"exec.v1.RemovePluginRequest"> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string;
+};
+
+/**
+ * Describes the message exec.v1.RemovePluginRequest.
+ * Use `create(RemovePluginRequestSchema)` to create a new message.
+ */
+export declare const RemovePluginRequestSchema: GenMessage<RemovePluginRequest>;
+
+/**
+ * @generated from message exec.v1.RemovePluginResponse
+ */
+export declare type RemovePluginResponse = Message<"exec.v1.RemovePluginResponse"> & {
+  /**
+   * @generated from field: bool existed = 1;
+   */
+  existed: boolean;
+};
+
+/**
+ * Describes the message exec.v1.RemovePluginResponse.
+ * Use `create(RemovePluginResponseSchema)` to create a new message.
+ */
+export declare const RemovePluginResponseSchema: GenMessage<RemovePluginResponse>;
+
+/**
+ * @generated from message exec.v1.ListPluginsRequest
+ */
+export declare type ListPluginsRequest = Message<"exec.v1.ListPluginsRequest"> & {
+};
+
+/**
+ * Describes the message exec.v1.ListPluginsRequest.
+ * Use `create(ListPluginsRequestSchema)` to create a new message.
+ */
+export declare const ListPluginsRequestSchema: GenMessage<ListPluginsRequest>;
+
+/**
+ * @generated from message exec.v1.ListPluginsResponse
+ */
+export declare type ListPluginsResponse = Message<"exec.v1.ListPluginsResponse"> & {
+  /**
+   * @generated from field: repeated exec.v1.Plugin plugins = 1;
+   */
+  plugins: Plugin[];
+
+  /**
+   * folders that hold no sound plugin, and why, for people
+   *
+   * @generated from field: repeated string problems = 2;
+   */
+  problems: string[];
+};
+
+/**
+ * Describes the message exec.v1.ListPluginsResponse.
+ * Use `create(ListPluginsResponseSchema)` to create a new message.
+ */
+export declare const ListPluginsResponseSchema: GenMessage<ListPluginsResponse>;
+
+/**
+ * @generated from message exec.v1.Plugin
+ */
+export declare type Plugin = Message<"exec.v1.Plugin"> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * @generated from field: string version = 2;
+   */
+  version: string;
+
+  /**
+   * @generated from field: string description = 3;
+   */
+  description: string;
+
+  /**
+   * where commands find it
+   *
+   * @generated from field: string folder = 4;
+   */
+  folder: string;
+
+  /**
+   * @generated from field: repeated string mcp_server_ids = 5;
+   */
+  mcpServerIds: string[];
+
+  /**
+   * @generated from field: repeated exec.v1.PluginSkill skills = 6;
+   */
+  skills: PluginSkill[];
+};
+
+/**
+ * Describes the message exec.v1.Plugin.
+ * Use `create(PluginSchema)` to create a new message.
+ */
+export declare const PluginSchema: GenMessage<Plugin>;
+
+/**
+ * Instructions for a model; the host decides whether to give them to one.
+ *
+ * @generated from message exec.v1.PluginSkill
+ */
+export declare type PluginSkill = Message<"exec.v1.PluginSkill"> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * @generated from field: string description = 2;
+   */
+  description: string;
+
+  /**
+   * relative to the plugin's folder
+   *
+   * @generated from field: string path = 3;
+   */
+  path: string;
+};
+
+/**
+ * Describes the message exec.v1.PluginSkill.
+ * Use `create(PluginSkillSchema)` to create a new message.
+ */
+export declare const PluginSkillSchema: GenMessage<PluginSkill>;
+
+/**
+ * Whether the daemon lives, what it really enforces, what runs in the box and with what it is started.
  *
  * @generated from service exec.v1.Control
  */
@@ -169,6 +748,68 @@ export declare const Control: GenService<{
     methodKind: "unary";
     input: typeof CapabilitiesRequestSchema;
     output: typeof CapabilitiesResponseSchema;
+  },
+  /**
+   * Variables that commands start with from now on, beside the daemon's own. Not for secrets.
+   *
+   * @generated from rpc exec.v1.Control.RefreshEnvironment
+   */
+  refreshEnvironment: {
+    methodKind: "unary";
+    input: typeof RefreshEnvironmentRequestSchema;
+    output: typeof RefreshEnvironmentResponseSchema;
+  },
+  /**
+   * Replaces the secrets of one scope. They are held in memory only, and no call gives one back.
+   *
+   * @generated from rpc exec.v1.Control.SyncSecrets
+   */
+  syncSecrets: {
+    methodKind: "unary";
+    input: typeof SyncSecretsRequestSchema;
+    output: typeof SyncSecretsResponseSchema;
+  },
+  /**
+   * @generated from rpc exec.v1.Control.ResourceUsage
+   */
+  resourceUsage: {
+    methodKind: "unary";
+    input: typeof ResourceUsageRequestSchema;
+    output: typeof ResourceUsageResponseSchema;
+  },
+  /**
+   * @generated from rpc exec.v1.Control.ListeningPorts
+   */
+  listeningPorts: {
+    methodKind: "unary";
+    input: typeof ListeningPortsRequestSchema;
+    output: typeof ListeningPortsResponseSchema;
+  },
+  /**
+   * A plugin is a folder with a manifest, `plugin.json`, that adds MCP servers and skills. Replaces one of that name.
+   *
+   * @generated from rpc exec.v1.Control.InstallPlugin
+   */
+  installPlugin: {
+    methodKind: "unary";
+    input: typeof InstallPluginRequestSchema;
+    output: typeof InstallPluginResponseSchema;
+  },
+  /**
+   * @generated from rpc exec.v1.Control.RemovePlugin
+   */
+  removePlugin: {
+    methodKind: "unary";
+    input: typeof RemovePluginRequestSchema;
+    output: typeof RemovePluginResponseSchema;
+  },
+  /**
+   * @generated from rpc exec.v1.Control.ListPlugins
+   */
+  listPlugins: {
+    methodKind: "unary";
+    input: typeof ListPluginsRequestSchema;
+    output: typeof ListPluginsResponseSchema;
   },
 }>;
 

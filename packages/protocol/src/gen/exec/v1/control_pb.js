@@ -8,7 +8,7 @@ import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2
  * Describes the file exec/v1/control.proto.
  */
 export const file_exec_v1_control = /*@__PURE__*/
-  fileDesc("ChVleGVjL3YxL2NvbnRyb2wucHJvdG8SB2V4ZWMudjEiHAoLUGluZ1JlcXVlc3QSDQoFbm9uY2UYASABKAkiqwEKDFBpbmdSZXNwb25zZRINCgVub25jZRgBIAEoCRILCgNwaWQYAiABKA0SDwoHYm9vdF9pZBgDIAEoCRISCgpzdGFydF90aW1lGAQgASgJEh8KF2V2ZW50X2xvb3BfZGVsYXlfcDk5X21zGAUgASgBEhAKCG9wZW5fZmRzGAYgASgNEg8KB3J1bm5pbmcYByABKA0SFgoOd29ya3NwYWNlX3Jvb3QYCCABKAkiFQoTQ2FwYWJpbGl0aWVzUmVxdWVzdCJXChRDYXBhYmlsaXRpZXNSZXNwb25zZRIpCgxjYXBhYmlsaXRpZXMYASADKAsyEy5leGVjLnYxLkNhcGFiaWxpdHkSFAoMc2FuZGJveF9tb2RlGAIgASgJIjwKCkNhcGFiaWxpdHkSDAoEbmFtZRgBIAEoCRIQCghlbmZvcmNlZBgCIAEoCBIOCgZyZWFzb24YAyABKAkyiwEKB0NvbnRyb2wSMwoEUGluZxIULmV4ZWMudjEuUGluZ1JlcXVlc3QaFS5leGVjLnYxLlBpbmdSZXNwb25zZRJLCgxDYXBhYmlsaXRpZXMSHC5leGVjLnYxLkNhcGFiaWxpdGllc1JlcXVlc3QaHS5leGVjLnYxLkNhcGFiaWxpdGllc1Jlc3BvbnNlYgZwcm90bzM");
+  fileDesc("ChVleGVjL3YxL2NvbnRyb2wucHJvdG8SB2V4ZWMudjEiHAoLUGluZ1JlcXVlc3QSDQoFbm9uY2UYASABKAkiqwEKDFBpbmdSZXNwb25zZRINCgVub25jZRgBIAEoCRILCgNwaWQYAiABKA0SDwoHYm9vdF9pZBgDIAEoCRISCgpzdGFydF90aW1lGAQgASgJEh8KF2V2ZW50X2xvb3BfZGVsYXlfcDk5X21zGAUgASgBEhAKCG9wZW5fZmRzGAYgASgNEg8KB3J1bm5pbmcYByABKA0SFgoOd29ya3NwYWNlX3Jvb3QYCCABKAkiFQoTQ2FwYWJpbGl0aWVzUmVxdWVzdCJXChRDYXBhYmlsaXRpZXNSZXNwb25zZRIpCgxjYXBhYmlsaXRpZXMYASADKAsyEy5leGVjLnYxLkNhcGFiaWxpdHkSFAoMc2FuZGJveF9tb2RlGAIgASgJIjwKCkNhcGFiaWxpdHkSDAoEbmFtZRgBIAEoCRIQCghlbmZvcmNlZBgCIAEoCBIOCgZyZWFzb24YAyABKAkioQEKGVJlZnJlc2hFbnZpcm9ubWVudFJlcXVlc3QSOAoDc2V0GAEgAygLMisuZXhlYy52MS5SZWZyZXNoRW52aXJvbm1lbnRSZXF1ZXN0LlNldEVudHJ5Eg0KBXVuc2V0GAIgAygJEg8KB3JlcGxhY2UYAyABKAgaKgoIU2V0RW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASIrChpSZWZyZXNoRW52aXJvbm1lbnRSZXNwb25zZRINCgVuYW1lcxgBIAMoCSKLAQoSU3luY1NlY3JldHNSZXF1ZXN0Eg0KBXNjb3BlGAEgASgJEjcKBnZhbHVlcxgCIAMoCzInLmV4ZWMudjEuU3luY1NlY3JldHNSZXF1ZXN0LlZhbHVlc0VudHJ5Gi0KC1ZhbHVlc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiJAoTU3luY1NlY3JldHNSZXNwb25zZRINCgVuYW1lcxgBIAMoCSIpChRSZXNvdXJjZVVzYWdlUmVxdWVzdBIRCglwcm9jZXNzZXMYASABKAgi2QIKFVJlc291cmNlVXNhZ2VSZXNwb25zZRINCgVhdF9tcxgBIAEoBBIRCgljcHVfY291bnQYAiABKA0SEwoLY3B1X2J1c3lfbXMYAyABKAQSFAoMY3B1X3RvdGFsX21zGAQgASgEEhoKEm1lbW9yeV90b3RhbF9ieXRlcxgFIAEoBBIZChFtZW1vcnlfdXNlZF9ieXRlcxgGIAEoBBIYChBkaXNrX3RvdGFsX2J5dGVzGAcgASgEEhcKD2Rpc2tfZnJlZV9ieXRlcxgIIAEoBBIbChNkYWVtb25fbWVtb3J5X2J5dGVzGAkgASgEEhcKD2RhZW1vbl9vcGVuX2ZkcxgKIAEoDRIWCg5kYWVtb25fZmRzX21heBgLIAEoDRIoCglwcm9jZXNzZXMYDCADKAsyFS5leGVjLnYxLlByb2Nlc3NVc2FnZRIRCgl0cnVuY2F0ZWQYDSABKAgiyAEKDFByb2Nlc3NVc2FnZRILCgNwaWQYASABKA0SEgoKcGFyZW50X3BpZBgCIAEoDRISCgpzdGFydF90aW1lGAMgASgJEgwKBG5hbWUYBCABKAkSDQoFc3RhdGUYBSABKAkSFAoMbWVtb3J5X2J5dGVzGAYgASgEEg4KBmNwdV9tcxgHIAEoBBIPCgd0aHJlYWRzGAggASgNEhAKCG9wZW5fZmRzGAkgASgNEh0KBW93bmVyGAogASgLMg4uZXhlYy52MS5Pd25lciJUCgVPd25lchISCgpwcm9jZXNzX2lkGAEgASgJEhUKDW1jcF9zZXJ2ZXJfaWQYAiABKAkSEAoIYWdlbnRfaWQYAyABKAkSDgoGZGFlbW9uGAQgASgIIiQKFUxpc3RlbmluZ1BvcnRzUmVxdWVzdBILCgNhbGwYASABKAgiUgoWTGlzdGVuaW5nUG9ydHNSZXNwb25zZRIlCgVwb3J0cxgBIAMoCzIWLmV4ZWMudjEuTGlzdGVuaW5nUG9ydBIRCgl0cnVuY2F0ZWQYAiABKAgiaAoNTGlzdGVuaW5nUG9ydBIMCgRwb3J0GAEgASgNEg8KB2FkZHJlc3MYAiABKAkSCwoDcGlkGAMgASgNEgwKBG5hbWUYBCABKAkSHQoFb3duZXIYBSABKAsyDi5leGVjLnYxLk93bmVyIjwKClBsdWdpbkZpbGUSDAoEcGF0aBgBIAEoCRIMCgRkYXRhGAIgASgMEhIKCmV4ZWN1dGFibGUYAyABKAgiSAoUSW5zdGFsbFBsdWdpblJlcXVlc3QSDAoEbmFtZRgBIAEoCRIiCgVmaWxlcxgCIAMoCzITLmV4ZWMudjEuUGx1Z2luRmlsZSI4ChVJbnN0YWxsUGx1Z2luUmVzcG9uc2USHwoGcGx1Z2luGAEgASgLMg8uZXhlYy52MS5QbHVnaW4iIwoTUmVtb3ZlUGx1Z2luUmVxdWVzdBIMCgRuYW1lGAEgASgJIicKFFJlbW92ZVBsdWdpblJlc3BvbnNlEg8KB2V4aXN0ZWQYASABKAgiFAoSTGlzdFBsdWdpbnNSZXF1ZXN0IkkKE0xpc3RQbHVnaW5zUmVzcG9uc2USIAoHcGx1Z2lucxgBIAMoCzIPLmV4ZWMudjEuUGx1Z2luEhAKCHByb2JsZW1zGAIgAygJIooBCgZQbHVnaW4SDAoEbmFtZRgBIAEoCRIPCgd2ZXJzaW9uGAIgASgJEhMKC2Rlc2NyaXB0aW9uGAMgASgJEg4KBmZvbGRlchgEIAEoCRIWCg5tY3Bfc2VydmVyX2lkcxgFIAMoCRIkCgZza2lsbHMYBiADKAsyFC5leGVjLnYxLlBsdWdpblNraWxsIj4KC1BsdWdpblNraWxsEgwKBG5hbWUYASABKAkSEwoLZGVzY3JpcHRpb24YAiABKAkSDAoEcGF0aBgDIAEoCTK+BQoHQ29udHJvbBIzCgRQaW5nEhQuZXhlYy52MS5QaW5nUmVxdWVzdBoVLmV4ZWMudjEuUGluZ1Jlc3BvbnNlEksKDENhcGFiaWxpdGllcxIcLmV4ZWMudjEuQ2FwYWJpbGl0aWVzUmVxdWVzdBodLmV4ZWMudjEuQ2FwYWJpbGl0aWVzUmVzcG9uc2USXQoSUmVmcmVzaEVudmlyb25tZW50EiIuZXhlYy52MS5SZWZyZXNoRW52aXJvbm1lbnRSZXF1ZXN0GiMuZXhlYy52MS5SZWZyZXNoRW52aXJvbm1lbnRSZXNwb25zZRJICgtTeW5jU2VjcmV0cxIbLmV4ZWMudjEuU3luY1NlY3JldHNSZXF1ZXN0GhwuZXhlYy52MS5TeW5jU2VjcmV0c1Jlc3BvbnNlEk4KDVJlc291cmNlVXNhZ2USHS5leGVjLnYxLlJlc291cmNlVXNhZ2VSZXF1ZXN0Gh4uZXhlYy52MS5SZXNvdXJjZVVzYWdlUmVzcG9uc2USUQoOTGlzdGVuaW5nUG9ydHMSHi5leGVjLnYxLkxpc3RlbmluZ1BvcnRzUmVxdWVzdBofLmV4ZWMudjEuTGlzdGVuaW5nUG9ydHNSZXNwb25zZRJOCg1JbnN0YWxsUGx1Z2luEh0uZXhlYy52MS5JbnN0YWxsUGx1Z2luUmVxdWVzdBoeLmV4ZWMudjEuSW5zdGFsbFBsdWdpblJlc3BvbnNlEksKDFJlbW92ZVBsdWdpbhIcLmV4ZWMudjEuUmVtb3ZlUGx1Z2luUmVxdWVzdBodLmV4ZWMudjEuUmVtb3ZlUGx1Z2luUmVzcG9uc2USSAoLTGlzdFBsdWdpbnMSGy5leGVjLnYxLkxpc3RQbHVnaW5zUmVxdWVzdBocLmV4ZWMudjEuTGlzdFBsdWdpbnNSZXNwb25zZWIGcHJvdG8z");
 
 /**
  * Describes the message exec.v1.PingRequest.
@@ -46,7 +46,147 @@ export const CapabilitySchema = /*@__PURE__*/
   messageDesc(file_exec_v1_control, 4);
 
 /**
- * Whether the daemon lives, and what it really enforces.
+ * Describes the message exec.v1.RefreshEnvironmentRequest.
+ * Use `create(RefreshEnvironmentRequestSchema)` to create a new message.
+ */
+export const RefreshEnvironmentRequestSchema = /*@__PURE__*/
+  messageDesc(file_exec_v1_control, 5);
+
+/**
+ * Describes the message exec.v1.RefreshEnvironmentResponse.
+ * Use `create(RefreshEnvironmentResponseSchema)` to create a new message.
+ */
+export const RefreshEnvironmentResponseSchema = /*@__PURE__*/
+  messageDesc(file_exec_v1_control, 6);
+
+/**
+ * Describes the message exec.v1.SyncSecretsRequest.
+ * Use `create(SyncSecretsRequestSchema)` to create a new message.
+ */
+export const SyncSecretsRequestSchema = /*@__PURE__*/
+  messageDesc(file_exec_v1_control, 7);
+
+/**
+ * Describes the message exec.v1.SyncSecretsResponse.
+ * Use `create(SyncSecretsResponseSchema)` to create a new message.
+ */
+export const SyncSecretsResponseSchema = /*@__PURE__*/
+  messageDesc(file_exec_v1_control, 8);
+
+/**
+ * Describes the message exec.v1.ResourceUsageRequest.
+ * Use `create(ResourceUsageRequestSchema)` to create a new message.
+ */
+export const ResourceUsageRequestSchema = /*@__PURE__*/
+  messageDesc(file_exec_v1_control, 9);
+
+/**
+ * Describes the message exec.v1.ResourceUsageResponse.
+ * Use `create(ResourceUsageResponseSchema)` to create a new message.
+ */
+export const ResourceUsageResponseSchema = /*@__PURE__*/
+  messageDesc(file_exec_v1_control, 10);
+
+/**
+ * Describes the message exec.v1.ProcessUsage.
+ * Use `create(ProcessUsageSchema)` to create a new message.
+ */
+export const ProcessUsageSchema = /*@__PURE__*/
+  messageDesc(file_exec_v1_control, 11);
+
+/**
+ * Describes the message exec.v1.Owner.
+ * Use `create(OwnerSchema)` to create a new message.
+ */
+export const OwnerSchema = /*@__PURE__*/
+  messageDesc(file_exec_v1_control, 12);
+
+/**
+ * Describes the message exec.v1.ListeningPortsRequest.
+ * Use `create(ListeningPortsRequestSchema)` to create a new message.
+ */
+export const ListeningPortsRequestSchema = /*@__PURE__*/
+  messageDesc(file_exec_v1_control, 13);
+
+/**
+ * Describes the message exec.v1.ListeningPortsResponse.
+ * Use `create(ListeningPortsResponseSchema)` to create a new message.
+ */
+export const ListeningPortsResponseSchema = /*@__PURE__*/
+  messageDesc(file_exec_v1_control, 14);
+
+/**
+ * Describes the message exec.v1.ListeningPort.
+ * Use `create(ListeningPortSchema)` to create a new message.
+ */
+export const ListeningPortSchema = /*@__PURE__*/
+  messageDesc(file_exec_v1_control, 15);
+
+/**
+ * Describes the message exec.v1.PluginFile.
+ * Use `create(PluginFileSchema)` to create a new message.
+ */
+export const PluginFileSchema = /*@__PURE__*/
+  messageDesc(file_exec_v1_control, 16);
+
+/**
+ * Describes the message exec.v1.InstallPluginRequest.
+ * Use `create(InstallPluginRequestSchema)` to create a new message.
+ */
+export const InstallPluginRequestSchema = /*@__PURE__*/
+  messageDesc(file_exec_v1_control, 17);
+
+/**
+ * Describes the message exec.v1.InstallPluginResponse.
+ * Use `create(InstallPluginResponseSchema)` to create a new message.
+ */
+export const InstallPluginResponseSchema = /*@__PURE__*/
+  messageDesc(file_exec_v1_control, 18);
+
+/**
+ * Describes the message exec.v1.RemovePluginRequest.
+ * Use `create(RemovePluginRequestSchema)` to create a new message.
+ */
+export const RemovePluginRequestSchema = /*@__PURE__*/
+  messageDesc(file_exec_v1_control, 19);
+
+/**
+ * Describes the message exec.v1.RemovePluginResponse.
+ * Use `create(RemovePluginResponseSchema)` to create a new message.
+ */
+export const RemovePluginResponseSchema = /*@__PURE__*/
+  messageDesc(file_exec_v1_control, 20);
+
+/**
+ * Describes the message exec.v1.ListPluginsRequest.
+ * Use `create(ListPluginsRequestSchema)` to create a new message.
+ */
+export const ListPluginsRequestSchema = /*@__PURE__*/
+  messageDesc(file_exec_v1_control, 21);
+
+/**
+ * Describes the message exec.v1.ListPluginsResponse.
+ * Use `create(ListPluginsResponseSchema)` to create a new message.
+ */
+export const ListPluginsResponseSchema = /*@__PURE__*/
+  messageDesc(file_exec_v1_control, 22);
+
+/**
+ * Describes the message exec.v1.Plugin.
+ * Use `create(PluginSchema)` to create a new message.
+ */
+export const PluginSchema = /*@__PURE__*/
+  messageDesc(file_exec_v1_control, 23);
+
+/**
+ * Describes the message exec.v1.PluginSkill.
+ * Use `create(PluginSkillSchema)` to create a new message.
+ */
+export const PluginSkillSchema = /*@__PURE__*/
+  messageDesc(file_exec_v1_control, 24);
+
+/**
+ * Whether the daemon lives, what it really enforces, what runs in the box and with what it is started.
  *
  * @generated from service exec.v1.Control
  */
