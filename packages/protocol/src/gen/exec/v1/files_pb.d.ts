@@ -30,6 +30,25 @@ export declare type FilesReadRequest = Message<"exec.v1.FilesReadRequest"> & {
    * @generated from field: uint32 length_max = 3;
    */
   lengthMax: number;
+
+  /**
+   * @generated from field: bytes path_bytes = 4;
+   */
+  pathBytes: Uint8Array;
+
+  /**
+   * leaves the digest out, for who reads in pieces
+   *
+   * @generated from field: bool no_digest = 5;
+   */
+  noDigest: boolean;
+
+  /**
+   * of an earlier answer: when the file is another by now, the read is refused
+   *
+   * @generated from field: string expected_version = 6;
+   */
+  expectedVersion: string;
 };
 
 /**
@@ -73,6 +92,28 @@ export declare type FilesReadResponse = Message<"exec.v1.FilesReadResponse"> & {
    * @generated from field: bool binary = 6;
    */
   binary: boolean;
+
+  /**
+   * @generated from field: bytes path_bytes = 7;
+   */
+  pathBytes: Uint8Array;
+
+  /**
+   * changes whenever the file is written or replaced
+   *
+   * @generated from field: string version = 8;
+   */
+  version: string;
+
+  /**
+   * @generated from field: uint32 mode = 9;
+   */
+  mode: number;
+
+  /**
+   * @generated from field: uint64 modified_at_ms = 10;
+   */
+  modifiedAtMs: bigint;
 };
 
 /**
@@ -113,6 +154,11 @@ export declare type FilesWriteRequest = Message<"exec.v1.FilesWriteRequest"> & {
    * @generated from field: optional uint32 mode = 5;
    */
   mode?: number | undefined;
+
+  /**
+   * @generated from field: bytes path_bytes = 6;
+   */
+  pathBytes: Uint8Array;
 };
 
 /**
@@ -189,6 +235,38 @@ export declare type FileInfo = Message<"exec.v1.FileInfo"> & {
    * @generated from field: optional string link_target = 6;
    */
   linkTarget?: string | undefined;
+
+  /**
+   * only where the text doesn't say it
+   *
+   * @generated from field: bytes path_bytes = 7;
+   */
+  pathBytes: Uint8Array;
+
+  /**
+   * @generated from field: bytes link_target_bytes = 8;
+   */
+  linkTargetBytes: Uint8Array;
+
+  /**
+   * @generated from field: uint32 uid = 9;
+   */
+  uid: number;
+
+  /**
+   * @generated from field: uint32 gid = 10;
+   */
+  gid: number;
+
+  /**
+   * @generated from field: uint64 inode = 11;
+   */
+  inode: bigint;
+
+  /**
+   * @generated from field: string version = 12;
+   */
+  version: string;
 };
 
 /**
@@ -217,6 +295,18 @@ export declare type FilesListRequest = Message<"exec.v1.FilesListRequest"> & {
    * @generated from field: uint32 entries_max = 3;
    */
   entriesMax: number;
+
+  /**
+   * @generated from field: bytes path_bytes = 4;
+   */
+  pathBytes: Uint8Array;
+
+  /**
+   * of the answer before
+   *
+   * @generated from field: bytes page_token = 5;
+   */
+  pageToken: Uint8Array;
 };
 
 /**
@@ -230,6 +320,8 @@ export declare const FilesListRequestSchema: GenMessage<FilesListRequest>;
  */
 export declare type FilesListResponse = Message<"exec.v1.FilesListResponse"> & {
   /**
+   * each folder before what is in it, by the bytes of the names
+   *
    * @generated from field: repeated exec.v1.FileInfo entries = 1;
    */
   entries: FileInfo[];
@@ -238,6 +330,13 @@ export declare type FilesListResponse = Message<"exec.v1.FilesListResponse"> & {
    * @generated from field: bool truncated = 2;
    */
   truncated: boolean;
+
+  /**
+   * for the next page; empty when there is none
+   *
+   * @generated from field: bytes next_page_token = 3;
+   */
+  nextPageToken: Uint8Array;
 };
 
 /**
@@ -247,6 +346,48 @@ export declare type FilesListResponse = Message<"exec.v1.FilesListResponse"> & {
 export declare const FilesListResponseSchema: GenMessage<FilesListResponse>;
 
 /**
+ * @generated from message exec.v1.FilesListStreamRequest
+ */
+export declare type FilesListStreamRequest = Message<"exec.v1.FilesListStreamRequest"> & {
+  /**
+   * @generated from field: string path = 1;
+   */
+  path: string;
+
+  /**
+   * @generated from field: bytes path_bytes = 2;
+   */
+  pathBytes: Uint8Array;
+
+  /**
+   * @generated from field: uint32 depth = 3;
+   */
+  depth: number;
+};
+
+/**
+ * Describes the message exec.v1.FilesListStreamRequest.
+ * Use `create(FilesListStreamRequestSchema)` to create a new message.
+ */
+export declare const FilesListStreamRequestSchema: GenMessage<FilesListStreamRequest>;
+
+/**
+ * @generated from message exec.v1.FilesListStreamResponse
+ */
+export declare type FilesListStreamResponse = Message<"exec.v1.FilesListStreamResponse"> & {
+  /**
+   * @generated from field: repeated exec.v1.FileInfo entries = 1;
+   */
+  entries: FileInfo[];
+};
+
+/**
+ * Describes the message exec.v1.FilesListStreamResponse.
+ * Use `create(FilesListStreamResponseSchema)` to create a new message.
+ */
+export declare const FilesListStreamResponseSchema: GenMessage<FilesListStreamResponse>;
+
+/**
  * @generated from message exec.v1.FilesStatRequest
  */
 export declare type FilesStatRequest = Message<"exec.v1.FilesStatRequest"> & {
@@ -254,6 +395,18 @@ export declare type FilesStatRequest = Message<"exec.v1.FilesStatRequest"> & {
    * @generated from field: string path = 1;
    */
   path: string;
+
+  /**
+   * @generated from field: bytes path_bytes = 2;
+   */
+  pathBytes: Uint8Array;
+
+  /**
+   * what a link leads to, not the link
+   *
+   * @generated from field: bool follow = 3;
+   */
+  follow: boolean;
 };
 
 /**
@@ -316,6 +469,58 @@ export declare type FilesGrepRequest = Message<"exec.v1.FilesGrepRequest"> & {
    * @generated from field: uint32 matches_max = 7;
    */
   matchesMax: number;
+
+  /**
+   * @generated from field: bytes path_bytes = 8;
+   */
+  pathBytes: Uint8Array;
+
+  /**
+   * @generated from field: bool word = 9;
+   */
+  word: boolean;
+
+  /**
+   * a pattern may match over several lines
+   *
+   * @generated from field: bool multiline = 10;
+   */
+  multiline: boolean;
+
+  /**
+   * also what .gitignore names
+   *
+   * @generated from field: bool no_ignore = 11;
+   */
+  noIgnore: boolean;
+
+  /**
+   * only files of these types, as ripgrep names them
+   *
+   * @generated from field: repeated string types = 12;
+   */
+  types: string[];
+
+  /**
+   * matches that an earlier page had already
+   *
+   * @generated from field: uint32 skip_matches = 13;
+   */
+  skipMatches: number;
+
+  /**
+   * 0 is the daemon's own limit, the longest
+   *
+   * @generated from field: uint32 deadline_ms = 14;
+   */
+  deadlineMs: number;
+
+  /**
+   * only the names of files with a match, one line each without number or text
+   *
+   * @generated from field: bool files_only = 15;
+   */
+  filesOnly: boolean;
 };
 
 /**
@@ -349,6 +554,11 @@ export declare type GrepLine = Message<"exec.v1.GrepLine"> & {
    * @generated from field: bool is_match = 4;
    */
   isMatch: boolean;
+
+  /**
+   * @generated from field: bytes path_bytes = 5;
+   */
+  pathBytes: Uint8Array;
 };
 
 /**
@@ -375,6 +585,13 @@ export declare type FilesGrepResponse = Message<"exec.v1.FilesGrepResponse"> & {
    * @generated from field: bool timed_out = 3;
    */
   timedOut: boolean;
+
+  /**
+   * skip_matches of the next page; 0 when there is none
+   *
+   * @generated from field: uint32 next_skip_matches = 4;
+   */
+  nextSkipMatches: number;
 };
 
 /**
@@ -401,6 +618,26 @@ export declare type FilesGlobRequest = Message<"exec.v1.FilesGlobRequest"> & {
    * @generated from field: uint32 files_max = 3;
    */
   filesMax: number;
+
+  /**
+   * @generated from field: bytes path_bytes = 4;
+   */
+  pathBytes: Uint8Array;
+
+  /**
+   * @generated from field: bool no_ignore = 5;
+   */
+  noIgnore: boolean;
+
+  /**
+   * @generated from field: uint32 skip_files = 6;
+   */
+  skipFiles: number;
+
+  /**
+   * @generated from field: uint32 deadline_ms = 7;
+   */
+  deadlineMs: number;
 };
 
 /**
@@ -427,6 +664,20 @@ export declare type FilesGlobResponse = Message<"exec.v1.FilesGlobResponse"> & {
    * @generated from field: bool timed_out = 3;
    */
   timedOut: boolean;
+
+  /**
+   * as many as `paths`, when a name among them isn't text; else empty
+   *
+   * @generated from field: repeated bytes paths_bytes = 4;
+   */
+  pathsBytes: Uint8Array[];
+
+  /**
+   * skip_files of the next page; 0 when there is none
+   *
+   * @generated from field: uint32 next_skip_files = 5;
+   */
+  nextSkipFiles: number;
 };
 
 /**
@@ -434,6 +685,707 @@ export declare type FilesGlobResponse = Message<"exec.v1.FilesGlobResponse"> & {
  * Use `create(FilesGlobResponseSchema)` to create a new message.
  */
 export declare const FilesGlobResponseSchema: GenMessage<FilesGlobResponse>;
+
+/**
+ * @generated from message exec.v1.FilesAppendRequest
+ */
+export declare type FilesAppendRequest = Message<"exec.v1.FilesAppendRequest"> & {
+  /**
+   * @generated from field: string path = 1;
+   */
+  path: string;
+
+  /**
+   * @generated from field: bytes path_bytes = 2;
+   */
+  pathBytes: Uint8Array;
+
+  /**
+   * @generated from field: bytes data = 3;
+   */
+  data: Uint8Array;
+
+  /**
+   * of the file before; another size is refused, unless these bytes are there already
+   *
+   * @generated from field: optional uint64 expected_size_bytes = 4;
+   */
+  expectedSizeBytes?: bigint | undefined;
+};
+
+/**
+ * Describes the message exec.v1.FilesAppendRequest.
+ * Use `create(FilesAppendRequestSchema)` to create a new message.
+ */
+export declare const FilesAppendRequestSchema: GenMessage<FilesAppendRequest>;
+
+/**
+ * @generated from message exec.v1.FilesAppendResponse
+ */
+export declare type FilesAppendResponse = Message<"exec.v1.FilesAppendResponse"> & {
+  /**
+   * @generated from field: uint64 size_bytes = 1;
+   */
+  sizeBytes: bigint;
+
+  /**
+   * @generated from field: bool created = 2;
+   */
+  created: boolean;
+
+  /**
+   * an earlier call has added them
+   *
+   * @generated from field: bool existing = 3;
+   */
+  existing: boolean;
+};
+
+/**
+ * Describes the message exec.v1.FilesAppendResponse.
+ * Use `create(FilesAppendResponseSchema)` to create a new message.
+ */
+export declare const FilesAppendResponseSchema: GenMessage<FilesAppendResponse>;
+
+/**
+ * @generated from message exec.v1.FilesMakeRequest
+ */
+export declare type FilesMakeRequest = Message<"exec.v1.FilesMakeRequest"> & {
+  /**
+   * @generated from field: string path = 1;
+   */
+  path: string;
+
+  /**
+   * @generated from field: bytes path_bytes = 2;
+   */
+  pathBytes: Uint8Array;
+
+  /**
+   * of the folder itself; 0 is 0755
+   *
+   * @generated from field: uint32 mode = 3;
+   */
+  mode: number;
+};
+
+/**
+ * Describes the message exec.v1.FilesMakeRequest.
+ * Use `create(FilesMakeRequestSchema)` to create a new message.
+ */
+export declare const FilesMakeRequestSchema: GenMessage<FilesMakeRequest>;
+
+/**
+ * @generated from message exec.v1.FilesMakeResponse
+ */
+export declare type FilesMakeResponse = Message<"exec.v1.FilesMakeResponse"> & {
+  /**
+   * false: it was there
+   *
+   * @generated from field: bool created = 1;
+   */
+  created: boolean;
+
+  /**
+   * @generated from field: exec.v1.FileInfo file = 2;
+   */
+  file?: FileInfo | undefined;
+};
+
+/**
+ * Describes the message exec.v1.FilesMakeResponse.
+ * Use `create(FilesMakeResponseSchema)` to create a new message.
+ */
+export declare const FilesMakeResponseSchema: GenMessage<FilesMakeResponse>;
+
+/**
+ * @generated from message exec.v1.FilesMoveRequest
+ */
+export declare type FilesMoveRequest = Message<"exec.v1.FilesMoveRequest"> & {
+  /**
+   * @generated from field: string path = 1;
+   */
+  path: string;
+
+  /**
+   * @generated from field: bytes path_bytes = 2;
+   */
+  pathBytes: Uint8Array;
+
+  /**
+   * @generated from field: string destination = 3;
+   */
+  destination: string;
+
+  /**
+   * @generated from field: bytes destination_bytes = 4;
+   */
+  destinationBytes: Uint8Array;
+
+  /**
+   * what is at the destination is replaced; a folder only when it is empty
+   *
+   * @generated from field: bool overwrite = 5;
+   */
+  overwrite: boolean;
+};
+
+/**
+ * Describes the message exec.v1.FilesMoveRequest.
+ * Use `create(FilesMoveRequestSchema)` to create a new message.
+ */
+export declare const FilesMoveRequestSchema: GenMessage<FilesMoveRequest>;
+
+/**
+ * @generated from message exec.v1.FilesMoveResponse
+ */
+export declare type FilesMoveResponse = Message<"exec.v1.FilesMoveResponse"> & {
+  /**
+   * @generated from field: exec.v1.FileInfo file = 1;
+   */
+  file?: FileInfo | undefined;
+
+  /**
+   * it went to another device
+   *
+   * @generated from field: bool copied = 2;
+   */
+  copied: boolean;
+};
+
+/**
+ * Describes the message exec.v1.FilesMoveResponse.
+ * Use `create(FilesMoveResponseSchema)` to create a new message.
+ */
+export declare const FilesMoveResponseSchema: GenMessage<FilesMoveResponse>;
+
+/**
+ * @generated from message exec.v1.FilesCopyRequest
+ */
+export declare type FilesCopyRequest = Message<"exec.v1.FilesCopyRequest"> & {
+  /**
+   * @generated from field: string path = 1;
+   */
+  path: string;
+
+  /**
+   * @generated from field: bytes path_bytes = 2;
+   */
+  pathBytes: Uint8Array;
+
+  /**
+   * @generated from field: string destination = 3;
+   */
+  destination: string;
+
+  /**
+   * @generated from field: bytes destination_bytes = 4;
+   */
+  destinationBytes: Uint8Array;
+
+  /**
+   * @generated from field: bool overwrite = 5;
+   */
+  overwrite: boolean;
+};
+
+/**
+ * Describes the message exec.v1.FilesCopyRequest.
+ * Use `create(FilesCopyRequestSchema)` to create a new message.
+ */
+export declare const FilesCopyRequestSchema: GenMessage<FilesCopyRequest>;
+
+/**
+ * @generated from message exec.v1.FilesCopyResponse
+ */
+export declare type FilesCopyResponse = Message<"exec.v1.FilesCopyResponse"> & {
+  /**
+   * @generated from field: exec.v1.FileInfo file = 1;
+   */
+  file?: FileInfo | undefined;
+
+  /**
+   * @generated from field: uint64 entries = 2;
+   */
+  entries: bigint;
+
+  /**
+   * @generated from field: uint64 size_bytes = 3;
+   */
+  sizeBytes: bigint;
+
+  /**
+   * sockets, pipes and devices, which aren't copied
+   *
+   * @generated from field: uint64 skipped = 4;
+   */
+  skipped: bigint;
+};
+
+/**
+ * Describes the message exec.v1.FilesCopyResponse.
+ * Use `create(FilesCopyResponseSchema)` to create a new message.
+ */
+export declare const FilesCopyResponseSchema: GenMessage<FilesCopyResponse>;
+
+/**
+ * @generated from message exec.v1.FilesRemoveRequest
+ */
+export declare type FilesRemoveRequest = Message<"exec.v1.FilesRemoveRequest"> & {
+  /**
+   * @generated from field: string path = 1;
+   */
+  path: string;
+
+  /**
+   * @generated from field: bytes path_bytes = 2;
+   */
+  pathBytes: Uint8Array;
+
+  /**
+   * a folder with all that is in it
+   *
+   * @generated from field: bool recursive = 3;
+   */
+  recursive: boolean;
+};
+
+/**
+ * Describes the message exec.v1.FilesRemoveRequest.
+ * Use `create(FilesRemoveRequestSchema)` to create a new message.
+ */
+export declare const FilesRemoveRequestSchema: GenMessage<FilesRemoveRequest>;
+
+/**
+ * @generated from message exec.v1.FilesRemoveResponse
+ */
+export declare type FilesRemoveResponse = Message<"exec.v1.FilesRemoveResponse"> & {
+  /**
+   * 0: there was nothing
+   *
+   * @generated from field: uint64 removed = 1;
+   */
+  removed: bigint;
+};
+
+/**
+ * Describes the message exec.v1.FilesRemoveResponse.
+ * Use `create(FilesRemoveResponseSchema)` to create a new message.
+ */
+export declare const FilesRemoveResponseSchema: GenMessage<FilesRemoveResponse>;
+
+/**
+ * @generated from message exec.v1.FilesUploadPieceRequest
+ */
+export declare type FilesUploadPieceRequest = Message<"exec.v1.FilesUploadPieceRequest"> & {
+  /**
+   * @generated from field: string path = 1;
+   */
+  path: string;
+
+  /**
+   * @generated from field: bytes path_bytes = 2;
+   */
+  pathBytes: Uint8Array;
+
+  /**
+   * the caller's own name of this upload
+   *
+   * @generated from field: string upload_id = 3;
+   */
+  uploadId: string;
+
+  /**
+   * at most the size that has arrived
+   *
+   * @generated from field: uint64 offset = 4;
+   */
+  offset: bigint;
+
+  /**
+   * @generated from field: bytes data = 5;
+   */
+  data: Uint8Array;
+};
+
+/**
+ * Describes the message exec.v1.FilesUploadPieceRequest.
+ * Use `create(FilesUploadPieceRequestSchema)` to create a new message.
+ */
+export declare const FilesUploadPieceRequestSchema: GenMessage<FilesUploadPieceRequest>;
+
+/**
+ * @generated from message exec.v1.FilesUploadPieceResponse
+ */
+export declare type FilesUploadPieceResponse = Message<"exec.v1.FilesUploadPieceResponse"> & {
+  /**
+   * what has arrived
+   *
+   * @generated from field: uint64 size_bytes = 1;
+   */
+  sizeBytes: bigint;
+};
+
+/**
+ * Describes the message exec.v1.FilesUploadPieceResponse.
+ * Use `create(FilesUploadPieceResponseSchema)` to create a new message.
+ */
+export declare const FilesUploadPieceResponseSchema: GenMessage<FilesUploadPieceResponse>;
+
+/**
+ * @generated from message exec.v1.FilesUploadStatusRequest
+ */
+export declare type FilesUploadStatusRequest = Message<"exec.v1.FilesUploadStatusRequest"> & {
+  /**
+   * @generated from field: string path = 1;
+   */
+  path: string;
+
+  /**
+   * @generated from field: bytes path_bytes = 2;
+   */
+  pathBytes: Uint8Array;
+
+  /**
+   * @generated from field: string upload_id = 3;
+   */
+  uploadId: string;
+};
+
+/**
+ * Describes the message exec.v1.FilesUploadStatusRequest.
+ * Use `create(FilesUploadStatusRequestSchema)` to create a new message.
+ */
+export declare const FilesUploadStatusRequestSchema: GenMessage<FilesUploadStatusRequest>;
+
+/**
+ * @generated from message exec.v1.FilesUploadStatusResponse
+ */
+export declare type FilesUploadStatusResponse = Message<"exec.v1.FilesUploadStatusResponse"> & {
+  /**
+   * @generated from field: uint64 size_bytes = 1;
+   */
+  sizeBytes: bigint;
+};
+
+/**
+ * Describes the message exec.v1.FilesUploadStatusResponse.
+ * Use `create(FilesUploadStatusResponseSchema)` to create a new message.
+ */
+export declare const FilesUploadStatusResponseSchema: GenMessage<FilesUploadStatusResponse>;
+
+/**
+ * @generated from message exec.v1.FilesUploadCommitRequest
+ */
+export declare type FilesUploadCommitRequest = Message<"exec.v1.FilesUploadCommitRequest"> & {
+  /**
+   * @generated from field: string path = 1;
+   */
+  path: string;
+
+  /**
+   * @generated from field: bytes path_bytes = 2;
+   */
+  pathBytes: Uint8Array;
+
+  /**
+   * @generated from field: string upload_id = 3;
+   */
+  uploadId: string;
+
+  /**
+   * @generated from field: uint64 size_bytes = 4;
+   */
+  sizeBytes: bigint;
+
+  /**
+   * in hex; empty: not compared
+   *
+   * @generated from field: string sha256 = 5;
+   */
+  sha256: string;
+
+  /**
+   * as in Write, but for the digest of a file that is too large to be hashed
+   *
+   * @generated from field: string precondition = 6;
+   */
+  precondition: string;
+
+  /**
+   * @generated from field: optional uint32 mode = 7;
+   */
+  mode?: number | undefined;
+
+  /**
+   * @generated from field: optional uint64 modified_at_ms = 8;
+   */
+  modifiedAtMs?: bigint | undefined;
+};
+
+/**
+ * Describes the message exec.v1.FilesUploadCommitRequest.
+ * Use `create(FilesUploadCommitRequestSchema)` to create a new message.
+ */
+export declare const FilesUploadCommitRequestSchema: GenMessage<FilesUploadCommitRequest>;
+
+/**
+ * @generated from message exec.v1.FilesUploadCommitResponse
+ */
+export declare type FilesUploadCommitResponse = Message<"exec.v1.FilesUploadCommitResponse"> & {
+  /**
+   * @generated from field: bool created = 1;
+   */
+  created: boolean;
+
+  /**
+   * @generated from field: exec.v1.FileInfo file = 2;
+   */
+  file?: FileInfo | undefined;
+};
+
+/**
+ * Describes the message exec.v1.FilesUploadCommitResponse.
+ * Use `create(FilesUploadCommitResponseSchema)` to create a new message.
+ */
+export declare const FilesUploadCommitResponseSchema: GenMessage<FilesUploadCommitResponse>;
+
+/**
+ * @generated from message exec.v1.FilesUploadDropRequest
+ */
+export declare type FilesUploadDropRequest = Message<"exec.v1.FilesUploadDropRequest"> & {
+  /**
+   * @generated from field: string path = 1;
+   */
+  path: string;
+
+  /**
+   * @generated from field: bytes path_bytes = 2;
+   */
+  pathBytes: Uint8Array;
+
+  /**
+   * @generated from field: string upload_id = 3;
+   */
+  uploadId: string;
+};
+
+/**
+ * Describes the message exec.v1.FilesUploadDropRequest.
+ * Use `create(FilesUploadDropRequestSchema)` to create a new message.
+ */
+export declare const FilesUploadDropRequestSchema: GenMessage<FilesUploadDropRequest>;
+
+/**
+ * @generated from message exec.v1.FilesUploadDropResponse
+ */
+export declare type FilesUploadDropResponse = Message<"exec.v1.FilesUploadDropResponse"> & {
+  /**
+   * @generated from field: bool existed = 1;
+   */
+  existed: boolean;
+};
+
+/**
+ * Describes the message exec.v1.FilesUploadDropResponse.
+ * Use `create(FilesUploadDropResponseSchema)` to create a new message.
+ */
+export declare const FilesUploadDropResponseSchema: GenMessage<FilesUploadDropResponse>;
+
+/**
+ * @generated from message exec.v1.FilesWatchRequest
+ */
+export declare type FilesWatchRequest = Message<"exec.v1.FilesWatchRequest"> & {
+  /**
+   * @generated from field: string path = 1;
+   */
+  path: string;
+
+  /**
+   * @generated from field: bytes path_bytes = 2;
+   */
+  pathBytes: Uint8Array;
+
+  /**
+   * @generated from field: bool recursive = 3;
+   */
+  recursive: boolean;
+
+  /**
+   * names that are left out wherever they are, as `node_modules`; empty is the daemon's own list, "-" none
+   *
+   * @generated from field: repeated string ignore = 4;
+   */
+  ignore: string[];
+
+  /**
+   * each change comes with what is there now
+   *
+   * @generated from field: bool include_info = 5;
+   */
+  includeInfo: boolean;
+
+  /**
+   * 0 is the daemon's own limit
+   *
+   * @generated from field: uint32 folders_max = 6;
+   */
+  foldersMax: number;
+
+  /**
+   * also on a network file system, whose other writers aren't noticed
+   *
+   * @generated from field: bool allow_network_mounts = 7;
+   */
+  allowNetworkMounts: boolean;
+};
+
+/**
+ * Describes the message exec.v1.FilesWatchRequest.
+ * Use `create(FilesWatchRequestSchema)` to create a new message.
+ */
+export declare const FilesWatchRequestSchema: GenMessage<FilesWatchRequest>;
+
+/**
+ * @generated from message exec.v1.FileChange
+ */
+export declare type FileChange = Message<"exec.v1.FileChange"> & {
+  /**
+   * @generated from field: exec.v1.ChangeType type = 1;
+   */
+  type: ChangeType;
+
+  /**
+   * relative to the watched folder
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * @generated from field: bytes name_bytes = 3;
+   */
+  nameBytes: Uint8Array;
+
+  /**
+   * of a rename within the watched tree
+   *
+   * @generated from field: string old_name = 4;
+   */
+  oldName: string;
+
+  /**
+   * @generated from field: bytes old_name_bytes = 5;
+   */
+  oldNameBytes: Uint8Array;
+
+  /**
+   * @generated from field: exec.v1.FileType file_type = 6;
+   */
+  fileType: FileType;
+
+  /**
+   * @generated from field: exec.v1.FileInfo file = 7;
+   */
+  file?: FileInfo | undefined;
+};
+
+/**
+ * Describes the message exec.v1.FileChange.
+ * Use `create(FileChangeSchema)` to create a new message.
+ */
+export declare const FileChangeSchema: GenMessage<FileChange>;
+
+/**
+ * @generated from message exec.v1.WatchStarted
+ */
+export declare type WatchStarted = Message<"exec.v1.WatchStarted"> & {
+  /**
+   * @generated from field: uint32 folders = 1;
+   */
+  folders: number;
+
+  /**
+   * @generated from field: uint32 entries = 2;
+   */
+  entries: number;
+};
+
+/**
+ * Describes the message exec.v1.WatchStarted.
+ * Use `create(WatchStartedSchema)` to create a new message.
+ */
+export declare const WatchStartedSchema: GenMessage<WatchStarted>;
+
+/**
+ * Some changes weren't seen: what is known has to be read again.
+ *
+ * @generated from message exec.v1.WatchOverflow
+ */
+export declare type WatchOverflow = Message<"exec.v1.WatchOverflow"> & {
+  /**
+   * @generated from field: string reason = 1;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message exec.v1.WatchOverflow.
+ * Use `create(WatchOverflowSchema)` to create a new message.
+ */
+export declare const WatchOverflowSchema: GenMessage<WatchOverflow>;
+
+/**
+ * @generated from message exec.v1.WatchKeepalive
+ */
+export declare type WatchKeepalive = Message<"exec.v1.WatchKeepalive"> & {
+};
+
+/**
+ * Describes the message exec.v1.WatchKeepalive.
+ * Use `create(WatchKeepaliveSchema)` to create a new message.
+ */
+export declare const WatchKeepaliveSchema: GenMessage<WatchKeepalive>;
+
+/**
+ * @generated from message exec.v1.FilesWatchResponse
+ */
+export declare type FilesWatchResponse = Message<"exec.v1.FilesWatchResponse"> & {
+  /**
+   * @generated from oneof exec.v1.FilesWatchResponse.event
+   */
+  event: {
+    /**
+     * @generated from field: exec.v1.WatchStarted started = 1;
+     */
+    value: WatchStarted;
+    case: "started";
+  } | {
+    /**
+     * @generated from field: exec.v1.FileChange change = 2;
+     */
+    value: FileChange;
+    case: "change";
+  } | {
+    /**
+     * @generated from field: exec.v1.WatchOverflow overflow = 3;
+     */
+    value: WatchOverflow;
+    case: "overflow";
+  } | {
+    /**
+     * @generated from field: exec.v1.WatchKeepalive keepalive = 4;
+     */
+    value: WatchKeepalive;
+    case: "keepalive";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message exec.v1.FilesWatchResponse.
+ * Use `create(FilesWatchResponseSchema)` to create a new message.
+ */
+export declare const FilesWatchResponseSchema: GenMessage<FilesWatchResponse>;
 
 /**
  * @generated from enum exec.v1.FileType
@@ -471,7 +1423,50 @@ export enum FileType {
 export declare const FileTypeSchema: GenEnum<FileType>;
 
 /**
+ * @generated from enum exec.v1.ChangeType
+ */
+export enum ChangeType {
+  /**
+   * @generated from enum value: CHANGE_TYPE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * @generated from enum value: CHANGE_TYPE_CREATE = 1;
+   */
+  CREATE = 1,
+
+  /**
+   * @generated from enum value: CHANGE_TYPE_WRITE = 2;
+   */
+  WRITE = 2,
+
+  /**
+   * @generated from enum value: CHANGE_TYPE_REMOVE = 3;
+   */
+  REMOVE = 3,
+
+  /**
+   * @generated from enum value: CHANGE_TYPE_RENAME = 4;
+   */
+  RENAME = 4,
+
+  /**
+   * @generated from enum value: CHANGE_TYPE_CHMOD = 5;
+   */
+  CHMOD = 5,
+}
+
+/**
+ * Describes the enum exec.v1.ChangeType.
+ */
+export declare const ChangeTypeSchema: GenEnum<ChangeType>;
+
+/**
  * Files as commands see them. Paths are absolute, or relative to the workspace.
+ *
+ * A name may hold any bytes. `path` is its text; where a name isn't valid UTF-8 an answer has the bytes in
+ * `path_bytes` too, and a request that has `path_bytes` means those.
  *
  * @generated from service exec.v1.Files
  */
@@ -495,12 +1490,32 @@ export declare const Files: GenService<{
     output: typeof FilesWriteResponseSchema;
   },
   /**
+   * Adds to the end. With expected_size_bytes a repeat is known as done.
+   *
+   * @generated from rpc exec.v1.Files.Append
+   */
+  append: {
+    methodKind: "unary";
+    input: typeof FilesAppendRequestSchema;
+    output: typeof FilesAppendResponseSchema;
+  },
+  /**
    * @generated from rpc exec.v1.Files.List
    */
   list: {
     methodKind: "unary";
     input: typeof FilesListRequestSchema;
     output: typeof FilesListResponseSchema;
+  },
+  /**
+   * The same without a bound and without an order, as the folders give it.
+   *
+   * @generated from rpc exec.v1.Files.ListStream
+   */
+  listStream: {
+    methodKind: "server_streaming";
+    input: typeof FilesListStreamRequestSchema;
+    output: typeof FilesListStreamResponseSchema;
   },
   /**
    * @generated from rpc exec.v1.Files.Stat
@@ -525,6 +1540,89 @@ export declare const Files: GenService<{
     methodKind: "unary";
     input: typeof FilesGlobRequestSchema;
     output: typeof FilesGlobResponseSchema;
+  },
+  /**
+   * Makes a folder and those above it.
+   *
+   * @generated from rpc exec.v1.Files.Make
+   */
+  make: {
+    methodKind: "unary";
+    input: typeof FilesMakeRequestSchema;
+    output: typeof FilesMakeResponseSchema;
+  },
+  /**
+   * Renames; between devices it copies and then removes. Missing folders above the destination are made.
+   *
+   * @generated from rpc exec.v1.Files.Move
+   */
+  move: {
+    methodKind: "unary";
+    input: typeof FilesMoveRequestSchema;
+    output: typeof FilesMoveResponseSchema;
+  },
+  /**
+   * @generated from rpc exec.v1.Files.Copy
+   */
+  copy: {
+    methodKind: "unary";
+    input: typeof FilesCopyRequestSchema;
+    output: typeof FilesCopyResponseSchema;
+  },
+  /**
+   * What isn't there is removed already.
+   *
+   * @generated from rpc exec.v1.Files.Remove
+   */
+  remove: {
+    methodKind: "unary";
+    input: typeof FilesRemoveRequestSchema;
+    output: typeof FilesRemoveResponseSchema;
+  },
+  /**
+   * One piece of a file that is sent in pieces. Nothing shows at `path` before the commit; an upload survives any
+   * restart, and goes on from the size that UploadStatus tells.
+   *
+   * @generated from rpc exec.v1.Files.UploadPiece
+   */
+  uploadPiece: {
+    methodKind: "unary";
+    input: typeof FilesUploadPieceRequestSchema;
+    output: typeof FilesUploadPieceResponseSchema;
+  },
+  /**
+   * @generated from rpc exec.v1.Files.UploadStatus
+   */
+  uploadStatus: {
+    methodKind: "unary";
+    input: typeof FilesUploadStatusRequestSchema;
+    output: typeof FilesUploadStatusResponseSchema;
+  },
+  /**
+   * @generated from rpc exec.v1.Files.UploadCommit
+   */
+  uploadCommit: {
+    methodKind: "unary";
+    input: typeof FilesUploadCommitRequestSchema;
+    output: typeof FilesUploadCommitResponseSchema;
+  },
+  /**
+   * @generated from rpc exec.v1.Files.UploadDrop
+   */
+  uploadDrop: {
+    methodKind: "unary";
+    input: typeof FilesUploadDropRequestSchema;
+    output: typeof FilesUploadDropResponseSchema;
+  },
+  /**
+   * Changes below a folder, from `started` on.
+   *
+   * @generated from rpc exec.v1.Files.Watch
+   */
+  watch: {
+    methodKind: "server_streaming";
+    input: typeof FilesWatchRequestSchema;
+    output: typeof FilesWatchResponseSchema;
   },
 }>;
 

@@ -8,7 +8,7 @@ import { enumDesc, fileDesc, messageDesc, serviceDesc, tsEnum } from "@bufbuild/
  * Describes the file exec/v1/files.proto.
  */
 export const file_exec_v1_files = /*@__PURE__*/
-  fileDesc("ChNleGVjL3YxL2ZpbGVzLnByb3RvEgdleGVjLnYxIkQKEEZpbGVzUmVhZFJlcXVlc3QSDAoEcGF0aBgBIAEoCRIOCgZvZmZzZXQYAiABKAQSEgoKbGVuZ3RoX21heBgDIAEoDSJ0ChFGaWxlc1JlYWRSZXNwb25zZRIMCgRwYXRoGAEgASgJEgwKBGRhdGEYAiABKAwSDgoGb2Zmc2V0GAMgASgEEhMKC3RvdGFsX2J5dGVzGAQgASgEEg4KBnNoYTI1NhgFIAEoCRIOCgZiaW5hcnkYBiABKAgidwoRRmlsZXNXcml0ZVJlcXVlc3QSDAoEcGF0aBgBIAEoCRIMCgRkYXRhGAIgASgMEhQKDHByZWNvbmRpdGlvbhgDIAEoCRIUCgxvcGVyYXRpb25faWQYBCABKAkSEQoEbW9kZRgFIAEoDUgAiAEBQgcKBV9tb2RlIlsKEkZpbGVzV3JpdGVSZXNwb25zZRIQCghleGlzdGluZxgBIAEoCBIPCgdjcmVhdGVkGAIgASgIEg4KBnNoYTI1NhgDIAEoCRISCgpzaXplX2J5dGVzGAQgASgEIp0BCghGaWxlSW5mbxIMCgRwYXRoGAEgASgJEh8KBHR5cGUYAiABKA4yES5leGVjLnYxLkZpbGVUeXBlEhIKCnNpemVfYnl0ZXMYAyABKAQSDAoEbW9kZRgEIAEoDRIWCg5tb2RpZmllZF9hdF9tcxgFIAEoBBIYCgtsaW5rX3RhcmdldBgGIAEoCUgAiAEBQg4KDF9saW5rX3RhcmdldCJEChBGaWxlc0xpc3RSZXF1ZXN0EgwKBHBhdGgYASABKAkSDQoFZGVwdGgYAiABKA0SEwoLZW50cmllc19tYXgYAyABKA0iSgoRRmlsZXNMaXN0UmVzcG9uc2USIgoHZW50cmllcxgBIAMoCzIRLmV4ZWMudjEuRmlsZUluZm8SEQoJdHJ1bmNhdGVkGAIgASgIIiAKEEZpbGVzU3RhdFJlcXVlc3QSDAoEcGF0aBgBIAEoCSI0ChFGaWxlc1N0YXRSZXNwb25zZRIfCgRmaWxlGAEgASgLMhEuZXhlYy52MS5GaWxlSW5mbyKSAQoQRmlsZXNHcmVwUmVxdWVzdBIPCgdwYXR0ZXJuGAEgASgJEg8KB2xpdGVyYWwYAiABKAgSEwoLaWdub3JlX2Nhc2UYAyABKAgSDAoEcGF0aBgEIAEoCRINCgVnbG9icxgFIAMoCRIVCg1jb250ZXh0X2xpbmVzGAYgASgNEhMKC21hdGNoZXNfbWF4GAcgASgNIkYKCEdyZXBMaW5lEgwKBHBhdGgYASABKAkSDAoEbGluZRgCIAEoDRIMCgR0ZXh0GAMgASgJEhAKCGlzX21hdGNoGAQgASgIIlsKEUZpbGVzR3JlcFJlc3BvbnNlEiAKBWxpbmVzGAEgAygLMhEuZXhlYy52MS5HcmVwTGluZRIRCgl0cnVuY2F0ZWQYAiABKAgSEQoJdGltZWRfb3V0GAMgASgIIkQKEEZpbGVzR2xvYlJlcXVlc3QSDwoHcGF0dGVybhgBIAEoCRIMCgRwYXRoGAIgASgJEhEKCWZpbGVzX21heBgDIAEoDSJIChFGaWxlc0dsb2JSZXNwb25zZRINCgVwYXRocxgBIAMoCRIRCgl0cnVuY2F0ZWQYAiABKAgSEQoJdGltZWRfb3V0GAMgASgIKn4KCEZpbGVUeXBlEhkKFUZJTEVfVFlQRV9VTlNQRUNJRklFRBAAEhIKDkZJTEVfVFlQRV9GSUxFEAESFwoTRklMRV9UWVBFX0RJUkVDVE9SWRACEhUKEUZJTEVfVFlQRV9TWU1MSU5LEAMSEwoPRklMRV9UWVBFX09USEVSEAQyhAMKBUZpbGVzEj0KBFJlYWQSGS5leGVjLnYxLkZpbGVzUmVhZFJlcXVlc3QaGi5leGVjLnYxLkZpbGVzUmVhZFJlc3BvbnNlEkAKBVdyaXRlEhouZXhlYy52MS5GaWxlc1dyaXRlUmVxdWVzdBobLmV4ZWMudjEuRmlsZXNXcml0ZVJlc3BvbnNlEj0KBExpc3QSGS5leGVjLnYxLkZpbGVzTGlzdFJlcXVlc3QaGi5leGVjLnYxLkZpbGVzTGlzdFJlc3BvbnNlEj0KBFN0YXQSGS5leGVjLnYxLkZpbGVzU3RhdFJlcXVlc3QaGi5leGVjLnYxLkZpbGVzU3RhdFJlc3BvbnNlEj0KBEdyZXASGS5leGVjLnYxLkZpbGVzR3JlcFJlcXVlc3QaGi5leGVjLnYxLkZpbGVzR3JlcFJlc3BvbnNlEj0KBEdsb2ISGS5leGVjLnYxLkZpbGVzR2xvYlJlcXVlc3QaGi5leGVjLnYxLkZpbGVzR2xvYlJlc3BvbnNlYgZwcm90bzM");
+  fileDesc("ChNleGVjL3YxL2ZpbGVzLnByb3RvEgdleGVjLnYxIoUBChBGaWxlc1JlYWRSZXF1ZXN0EgwKBHBhdGgYASABKAkSDgoGb2Zmc2V0GAIgASgEEhIKCmxlbmd0aF9tYXgYAyABKA0SEgoKcGF0aF9ieXRlcxgEIAEoDBIRCglub19kaWdlc3QYBSABKAgSGAoQZXhwZWN0ZWRfdmVyc2lvbhgGIAEoCSK/AQoRRmlsZXNSZWFkUmVzcG9uc2USDAoEcGF0aBgBIAEoCRIMCgRkYXRhGAIgASgMEg4KBm9mZnNldBgDIAEoBBITCgt0b3RhbF9ieXRlcxgEIAEoBBIOCgZzaGEyNTYYBSABKAkSDgoGYmluYXJ5GAYgASgIEhIKCnBhdGhfYnl0ZXMYByABKAwSDwoHdmVyc2lvbhgIIAEoCRIMCgRtb2RlGAkgASgNEhYKDm1vZGlmaWVkX2F0X21zGAogASgEIosBChFGaWxlc1dyaXRlUmVxdWVzdBIMCgRwYXRoGAEgASgJEgwKBGRhdGEYAiABKAwSFAoMcHJlY29uZGl0aW9uGAMgASgJEhQKDG9wZXJhdGlvbl9pZBgEIAEoCRIRCgRtb2RlGAUgASgNSACIAQESEgoKcGF0aF9ieXRlcxgGIAEoDEIHCgVfbW9kZSJbChJGaWxlc1dyaXRlUmVzcG9uc2USEAoIZXhpc3RpbmcYASABKAgSDwoHY3JlYXRlZBgCIAEoCBIOCgZzaGEyNTYYAyABKAkSEgoKc2l6ZV9ieXRlcxgEIAEoBCKGAgoIRmlsZUluZm8SDAoEcGF0aBgBIAEoCRIfCgR0eXBlGAIgASgOMhEuZXhlYy52MS5GaWxlVHlwZRISCgpzaXplX2J5dGVzGAMgASgEEgwKBG1vZGUYBCABKA0SFgoObW9kaWZpZWRfYXRfbXMYBSABKAQSGAoLbGlua190YXJnZXQYBiABKAlIAIgBARISCgpwYXRoX2J5dGVzGAcgASgMEhkKEWxpbmtfdGFyZ2V0X2J5dGVzGAggASgMEgsKA3VpZBgJIAEoDRILCgNnaWQYCiABKA0SDQoFaW5vZGUYCyABKAQSDwoHdmVyc2lvbhgMIAEoCUIOCgxfbGlua190YXJnZXQibAoQRmlsZXNMaXN0UmVxdWVzdBIMCgRwYXRoGAEgASgJEg0KBWRlcHRoGAIgASgNEhMKC2VudHJpZXNfbWF4GAMgASgNEhIKCnBhdGhfYnl0ZXMYBCABKAwSEgoKcGFnZV90b2tlbhgFIAEoDCJjChFGaWxlc0xpc3RSZXNwb25zZRIiCgdlbnRyaWVzGAEgAygLMhEuZXhlYy52MS5GaWxlSW5mbxIRCgl0cnVuY2F0ZWQYAiABKAgSFwoPbmV4dF9wYWdlX3Rva2VuGAMgASgMIkkKFkZpbGVzTGlzdFN0cmVhbVJlcXVlc3QSDAoEcGF0aBgBIAEoCRISCgpwYXRoX2J5dGVzGAIgASgMEg0KBWRlcHRoGAMgASgNIj0KF0ZpbGVzTGlzdFN0cmVhbVJlc3BvbnNlEiIKB2VudHJpZXMYASADKAsyES5leGVjLnYxLkZpbGVJbmZvIkQKEEZpbGVzU3RhdFJlcXVlc3QSDAoEcGF0aBgBIAEoCRISCgpwYXRoX2J5dGVzGAIgASgMEg4KBmZvbGxvdxgDIAEoCCI0ChFGaWxlc1N0YXRSZXNwb25zZRIfCgRmaWxlGAEgASgLMhEuZXhlYy52MS5GaWxlSW5mbyKoAgoQRmlsZXNHcmVwUmVxdWVzdBIPCgdwYXR0ZXJuGAEgASgJEg8KB2xpdGVyYWwYAiABKAgSEwoLaWdub3JlX2Nhc2UYAyABKAgSDAoEcGF0aBgEIAEoCRINCgVnbG9icxgFIAMoCRIVCg1jb250ZXh0X2xpbmVzGAYgASgNEhMKC21hdGNoZXNfbWF4GAcgASgNEhIKCnBhdGhfYnl0ZXMYCCABKAwSDAoEd29yZBgJIAEoCBIRCgltdWx0aWxpbmUYCiABKAgSEQoJbm9faWdub3JlGAsgASgIEg0KBXR5cGVzGAwgAygJEhQKDHNraXBfbWF0Y2hlcxgNIAEoDRITCgtkZWFkbGluZV9tcxgOIAEoDRISCgpmaWxlc19vbmx5GA8gASgIIloKCEdyZXBMaW5lEgwKBHBhdGgYASABKAkSDAoEbGluZRgCIAEoDRIMCgR0ZXh0GAMgASgJEhAKCGlzX21hdGNoGAQgASgIEhIKCnBhdGhfYnl0ZXMYBSABKAwidgoRRmlsZXNHcmVwUmVzcG9uc2USIAoFbGluZXMYASADKAsyES5leGVjLnYxLkdyZXBMaW5lEhEKCXRydW5jYXRlZBgCIAEoCBIRCgl0aW1lZF9vdXQYAyABKAgSGQoRbmV4dF9za2lwX21hdGNoZXMYBCABKA0ilAEKEEZpbGVzR2xvYlJlcXVlc3QSDwoHcGF0dGVybhgBIAEoCRIMCgRwYXRoGAIgASgJEhEKCWZpbGVzX21heBgDIAEoDRISCgpwYXRoX2J5dGVzGAQgASgMEhEKCW5vX2lnbm9yZRgFIAEoCBISCgpza2lwX2ZpbGVzGAYgASgNEhMKC2RlYWRsaW5lX21zGAcgASgNInYKEUZpbGVzR2xvYlJlc3BvbnNlEg0KBXBhdGhzGAEgAygJEhEKCXRydW5jYXRlZBgCIAEoCBIRCgl0aW1lZF9vdXQYAyABKAgSEwoLcGF0aHNfYnl0ZXMYBCADKAwSFwoPbmV4dF9za2lwX2ZpbGVzGAUgASgNIn4KEkZpbGVzQXBwZW5kUmVxdWVzdBIMCgRwYXRoGAEgASgJEhIKCnBhdGhfYnl0ZXMYAiABKAwSDAoEZGF0YRgDIAEoDBIgChNleHBlY3RlZF9zaXplX2J5dGVzGAQgASgESACIAQFCFgoUX2V4cGVjdGVkX3NpemVfYnl0ZXMiTAoTRmlsZXNBcHBlbmRSZXNwb25zZRISCgpzaXplX2J5dGVzGAEgASgEEg8KB2NyZWF0ZWQYAiABKAgSEAoIZXhpc3RpbmcYAyABKAgiQgoQRmlsZXNNYWtlUmVxdWVzdBIMCgRwYXRoGAEgASgJEhIKCnBhdGhfYnl0ZXMYAiABKAwSDAoEbW9kZRgDIAEoDSJFChFGaWxlc01ha2VSZXNwb25zZRIPCgdjcmVhdGVkGAEgASgIEh8KBGZpbGUYAiABKAsyES5leGVjLnYxLkZpbGVJbmZvIncKEEZpbGVzTW92ZVJlcXVlc3QSDAoEcGF0aBgBIAEoCRISCgpwYXRoX2J5dGVzGAIgASgMEhMKC2Rlc3RpbmF0aW9uGAMgASgJEhkKEWRlc3RpbmF0aW9uX2J5dGVzGAQgASgMEhEKCW92ZXJ3cml0ZRgFIAEoCCJEChFGaWxlc01vdmVSZXNwb25zZRIfCgRmaWxlGAEgASgLMhEuZXhlYy52MS5GaWxlSW5mbxIOCgZjb3BpZWQYAiABKAgidwoQRmlsZXNDb3B5UmVxdWVzdBIMCgRwYXRoGAEgASgJEhIKCnBhdGhfYnl0ZXMYAiABKAwSEwoLZGVzdGluYXRpb24YAyABKAkSGQoRZGVzdGluYXRpb25fYnl0ZXMYBCABKAwSEQoJb3ZlcndyaXRlGAUgASgIImoKEUZpbGVzQ29weVJlc3BvbnNlEh8KBGZpbGUYASABKAsyES5leGVjLnYxLkZpbGVJbmZvEg8KB2VudHJpZXMYAiABKAQSEgoKc2l6ZV9ieXRlcxgDIAEoBBIPCgdza2lwcGVkGAQgASgEIkkKEkZpbGVzUmVtb3ZlUmVxdWVzdBIMCgRwYXRoGAEgASgJEhIKCnBhdGhfYnl0ZXMYAiABKAwSEQoJcmVjdXJzaXZlGAMgASgIIiYKE0ZpbGVzUmVtb3ZlUmVzcG9uc2USDwoHcmVtb3ZlZBgBIAEoBCJsChdGaWxlc1VwbG9hZFBpZWNlUmVxdWVzdBIMCgRwYXRoGAEgASgJEhIKCnBhdGhfYnl0ZXMYAiABKAwSEQoJdXBsb2FkX2lkGAMgASgJEg4KBm9mZnNldBgEIAEoBBIMCgRkYXRhGAUgASgMIi4KGEZpbGVzVXBsb2FkUGllY2VSZXNwb25zZRISCgpzaXplX2J5dGVzGAEgASgEIk8KGEZpbGVzVXBsb2FkU3RhdHVzUmVxdWVzdBIMCgRwYXRoGAEgASgJEhIKCnBhdGhfYnl0ZXMYAiABKAwSEQoJdXBsb2FkX2lkGAMgASgJIi8KGUZpbGVzVXBsb2FkU3RhdHVzUmVzcG9uc2USEgoKc2l6ZV9ieXRlcxgBIAEoBCLVAQoYRmlsZXNVcGxvYWRDb21taXRSZXF1ZXN0EgwKBHBhdGgYASABKAkSEgoKcGF0aF9ieXRlcxgCIAEoDBIRCgl1cGxvYWRfaWQYAyABKAkSEgoKc2l6ZV9ieXRlcxgEIAEoBBIOCgZzaGEyNTYYBSABKAkSFAoMcHJlY29uZGl0aW9uGAYgASgJEhEKBG1vZGUYByABKA1IAIgBARIbCg5tb2RpZmllZF9hdF9tcxgIIAEoBEgBiAEBQgcKBV9tb2RlQhEKD19tb2RpZmllZF9hdF9tcyJNChlGaWxlc1VwbG9hZENvbW1pdFJlc3BvbnNlEg8KB2NyZWF0ZWQYASABKAgSHwoEZmlsZRgCIAEoCzIRLmV4ZWMudjEuRmlsZUluZm8iTQoWRmlsZXNVcGxvYWREcm9wUmVxdWVzdBIMCgRwYXRoGAEgASgJEhIKCnBhdGhfYnl0ZXMYAiABKAwSEQoJdXBsb2FkX2lkGAMgASgJIioKF0ZpbGVzVXBsb2FkRHJvcFJlc3BvbnNlEg8KB2V4aXN0ZWQYASABKAgioQEKEUZpbGVzV2F0Y2hSZXF1ZXN0EgwKBHBhdGgYASABKAkSEgoKcGF0aF9ieXRlcxgCIAEoDBIRCglyZWN1cnNpdmUYAyABKAgSDgoGaWdub3JlGAQgAygJEhQKDGluY2x1ZGVfaW5mbxgFIAEoCBITCgtmb2xkZXJzX21heBgGIAEoDRIcChRhbGxvd19uZXR3b3JrX21vdW50cxgHIAEoCCLCAQoKRmlsZUNoYW5nZRIhCgR0eXBlGAEgASgOMhMuZXhlYy52MS5DaGFuZ2VUeXBlEgwKBG5hbWUYAiABKAkSEgoKbmFtZV9ieXRlcxgDIAEoDBIQCghvbGRfbmFtZRgEIAEoCRIWCg5vbGRfbmFtZV9ieXRlcxgFIAEoDBIkCglmaWxlX3R5cGUYBiABKA4yES5leGVjLnYxLkZpbGVUeXBlEh8KBGZpbGUYByABKAsyES5leGVjLnYxLkZpbGVJbmZvIjAKDFdhdGNoU3RhcnRlZBIPCgdmb2xkZXJzGAEgASgNEg8KB2VudHJpZXMYAiABKA0iHwoNV2F0Y2hPdmVyZmxvdxIOCgZyZWFzb24YASABKAkiEAoOV2F0Y2hLZWVwYWxpdmUiyAEKEkZpbGVzV2F0Y2hSZXNwb25zZRIoCgdzdGFydGVkGAEgASgLMhUuZXhlYy52MS5XYXRjaFN0YXJ0ZWRIABIlCgZjaGFuZ2UYAiABKAsyEy5leGVjLnYxLkZpbGVDaGFuZ2VIABIqCghvdmVyZmxvdxgDIAEoCzIWLmV4ZWMudjEuV2F0Y2hPdmVyZmxvd0gAEiwKCWtlZXBhbGl2ZRgEIAEoCzIXLmV4ZWMudjEuV2F0Y2hLZWVwYWxpdmVIAEIHCgVldmVudCp+CghGaWxlVHlwZRIZChVGSUxFX1RZUEVfVU5TUEVDSUZJRUQQABISCg5GSUxFX1RZUEVfRklMRRABEhcKE0ZJTEVfVFlQRV9ESVJFQ1RPUlkQAhIVChFGSUxFX1RZUEVfU1lNTElOSxADEhMKD0ZJTEVfVFlQRV9PVEhFUhAEKp8BCgpDaGFuZ2VUeXBlEhsKF0NIQU5HRV9UWVBFX1VOU1BFQ0lGSUVEEAASFgoSQ0hBTkdFX1RZUEVfQ1JFQVRFEAESFQoRQ0hBTkdFX1RZUEVfV1JJVEUQAhIWChJDSEFOR0VfVFlQRV9SRU1PVkUQAxIWChJDSEFOR0VfVFlQRV9SRU5BTUUQBBIVChFDSEFOR0VfVFlQRV9DSE1PRBAFMrUJCgVGaWxlcxI9CgRSZWFkEhkuZXhlYy52MS5GaWxlc1JlYWRSZXF1ZXN0GhouZXhlYy52MS5GaWxlc1JlYWRSZXNwb25zZRJACgVXcml0ZRIaLmV4ZWMudjEuRmlsZXNXcml0ZVJlcXVlc3QaGy5leGVjLnYxLkZpbGVzV3JpdGVSZXNwb25zZRJDCgZBcHBlbmQSGy5leGVjLnYxLkZpbGVzQXBwZW5kUmVxdWVzdBocLmV4ZWMudjEuRmlsZXNBcHBlbmRSZXNwb25zZRI9CgRMaXN0EhkuZXhlYy52MS5GaWxlc0xpc3RSZXF1ZXN0GhouZXhlYy52MS5GaWxlc0xpc3RSZXNwb25zZRJRCgpMaXN0U3RyZWFtEh8uZXhlYy52MS5GaWxlc0xpc3RTdHJlYW1SZXF1ZXN0GiAuZXhlYy52MS5GaWxlc0xpc3RTdHJlYW1SZXNwb25zZTABEj0KBFN0YXQSGS5leGVjLnYxLkZpbGVzU3RhdFJlcXVlc3QaGi5leGVjLnYxLkZpbGVzU3RhdFJlc3BvbnNlEj0KBEdyZXASGS5leGVjLnYxLkZpbGVzR3JlcFJlcXVlc3QaGi5leGVjLnYxLkZpbGVzR3JlcFJlc3BvbnNlEj0KBEdsb2ISGS5leGVjLnYxLkZpbGVzR2xvYlJlcXVlc3QaGi5leGVjLnYxLkZpbGVzR2xvYlJlc3BvbnNlEj0KBE1ha2USGS5leGVjLnYxLkZpbGVzTWFrZVJlcXVlc3QaGi5leGVjLnYxLkZpbGVzTWFrZVJlc3BvbnNlEj0KBE1vdmUSGS5leGVjLnYxLkZpbGVzTW92ZVJlcXVlc3QaGi5leGVjLnYxLkZpbGVzTW92ZVJlc3BvbnNlEj0KBENvcHkSGS5leGVjLnYxLkZpbGVzQ29weVJlcXVlc3QaGi5leGVjLnYxLkZpbGVzQ29weVJlc3BvbnNlEkMKBlJlbW92ZRIbLmV4ZWMudjEuRmlsZXNSZW1vdmVSZXF1ZXN0GhwuZXhlYy52MS5GaWxlc1JlbW92ZVJlc3BvbnNlElIKC1VwbG9hZFBpZWNlEiAuZXhlYy52MS5GaWxlc1VwbG9hZFBpZWNlUmVxdWVzdBohLmV4ZWMudjEuRmlsZXNVcGxvYWRQaWVjZVJlc3BvbnNlElUKDFVwbG9hZFN0YXR1cxIhLmV4ZWMudjEuRmlsZXNVcGxvYWRTdGF0dXNSZXF1ZXN0GiIuZXhlYy52MS5GaWxlc1VwbG9hZFN0YXR1c1Jlc3BvbnNlElUKDFVwbG9hZENvbW1pdBIhLmV4ZWMudjEuRmlsZXNVcGxvYWRDb21taXRSZXF1ZXN0GiIuZXhlYy52MS5GaWxlc1VwbG9hZENvbW1pdFJlc3BvbnNlEk8KClVwbG9hZERyb3ASHy5leGVjLnYxLkZpbGVzVXBsb2FkRHJvcFJlcXVlc3QaIC5leGVjLnYxLkZpbGVzVXBsb2FkRHJvcFJlc3BvbnNlEkIKBVdhdGNoEhouZXhlYy52MS5GaWxlc1dhdGNoUmVxdWVzdBobLmV4ZWMudjEuRmlsZXNXYXRjaFJlc3BvbnNlMAFiBnByb3RvMw");
 
 /**
  * Describes the message exec.v1.FilesReadRequest.
@@ -60,53 +60,235 @@ export const FilesListResponseSchema = /*@__PURE__*/
   messageDesc(file_exec_v1_files, 6);
 
 /**
+ * Describes the message exec.v1.FilesListStreamRequest.
+ * Use `create(FilesListStreamRequestSchema)` to create a new message.
+ */
+export const FilesListStreamRequestSchema = /*@__PURE__*/
+  messageDesc(file_exec_v1_files, 7);
+
+/**
+ * Describes the message exec.v1.FilesListStreamResponse.
+ * Use `create(FilesListStreamResponseSchema)` to create a new message.
+ */
+export const FilesListStreamResponseSchema = /*@__PURE__*/
+  messageDesc(file_exec_v1_files, 8);
+
+/**
  * Describes the message exec.v1.FilesStatRequest.
  * Use `create(FilesStatRequestSchema)` to create a new message.
  */
 export const FilesStatRequestSchema = /*@__PURE__*/
-  messageDesc(file_exec_v1_files, 7);
+  messageDesc(file_exec_v1_files, 9);
 
 /**
  * Describes the message exec.v1.FilesStatResponse.
  * Use `create(FilesStatResponseSchema)` to create a new message.
  */
 export const FilesStatResponseSchema = /*@__PURE__*/
-  messageDesc(file_exec_v1_files, 8);
+  messageDesc(file_exec_v1_files, 10);
 
 /**
  * Describes the message exec.v1.FilesGrepRequest.
  * Use `create(FilesGrepRequestSchema)` to create a new message.
  */
 export const FilesGrepRequestSchema = /*@__PURE__*/
-  messageDesc(file_exec_v1_files, 9);
+  messageDesc(file_exec_v1_files, 11);
 
 /**
  * Describes the message exec.v1.GrepLine.
  * Use `create(GrepLineSchema)` to create a new message.
  */
 export const GrepLineSchema = /*@__PURE__*/
-  messageDesc(file_exec_v1_files, 10);
+  messageDesc(file_exec_v1_files, 12);
 
 /**
  * Describes the message exec.v1.FilesGrepResponse.
  * Use `create(FilesGrepResponseSchema)` to create a new message.
  */
 export const FilesGrepResponseSchema = /*@__PURE__*/
-  messageDesc(file_exec_v1_files, 11);
+  messageDesc(file_exec_v1_files, 13);
 
 /**
  * Describes the message exec.v1.FilesGlobRequest.
  * Use `create(FilesGlobRequestSchema)` to create a new message.
  */
 export const FilesGlobRequestSchema = /*@__PURE__*/
-  messageDesc(file_exec_v1_files, 12);
+  messageDesc(file_exec_v1_files, 14);
 
 /**
  * Describes the message exec.v1.FilesGlobResponse.
  * Use `create(FilesGlobResponseSchema)` to create a new message.
  */
 export const FilesGlobResponseSchema = /*@__PURE__*/
-  messageDesc(file_exec_v1_files, 13);
+  messageDesc(file_exec_v1_files, 15);
+
+/**
+ * Describes the message exec.v1.FilesAppendRequest.
+ * Use `create(FilesAppendRequestSchema)` to create a new message.
+ */
+export const FilesAppendRequestSchema = /*@__PURE__*/
+  messageDesc(file_exec_v1_files, 16);
+
+/**
+ * Describes the message exec.v1.FilesAppendResponse.
+ * Use `create(FilesAppendResponseSchema)` to create a new message.
+ */
+export const FilesAppendResponseSchema = /*@__PURE__*/
+  messageDesc(file_exec_v1_files, 17);
+
+/**
+ * Describes the message exec.v1.FilesMakeRequest.
+ * Use `create(FilesMakeRequestSchema)` to create a new message.
+ */
+export const FilesMakeRequestSchema = /*@__PURE__*/
+  messageDesc(file_exec_v1_files, 18);
+
+/**
+ * Describes the message exec.v1.FilesMakeResponse.
+ * Use `create(FilesMakeResponseSchema)` to create a new message.
+ */
+export const FilesMakeResponseSchema = /*@__PURE__*/
+  messageDesc(file_exec_v1_files, 19);
+
+/**
+ * Describes the message exec.v1.FilesMoveRequest.
+ * Use `create(FilesMoveRequestSchema)` to create a new message.
+ */
+export const FilesMoveRequestSchema = /*@__PURE__*/
+  messageDesc(file_exec_v1_files, 20);
+
+/**
+ * Describes the message exec.v1.FilesMoveResponse.
+ * Use `create(FilesMoveResponseSchema)` to create a new message.
+ */
+export const FilesMoveResponseSchema = /*@__PURE__*/
+  messageDesc(file_exec_v1_files, 21);
+
+/**
+ * Describes the message exec.v1.FilesCopyRequest.
+ * Use `create(FilesCopyRequestSchema)` to create a new message.
+ */
+export const FilesCopyRequestSchema = /*@__PURE__*/
+  messageDesc(file_exec_v1_files, 22);
+
+/**
+ * Describes the message exec.v1.FilesCopyResponse.
+ * Use `create(FilesCopyResponseSchema)` to create a new message.
+ */
+export const FilesCopyResponseSchema = /*@__PURE__*/
+  messageDesc(file_exec_v1_files, 23);
+
+/**
+ * Describes the message exec.v1.FilesRemoveRequest.
+ * Use `create(FilesRemoveRequestSchema)` to create a new message.
+ */
+export const FilesRemoveRequestSchema = /*@__PURE__*/
+  messageDesc(file_exec_v1_files, 24);
+
+/**
+ * Describes the message exec.v1.FilesRemoveResponse.
+ * Use `create(FilesRemoveResponseSchema)` to create a new message.
+ */
+export const FilesRemoveResponseSchema = /*@__PURE__*/
+  messageDesc(file_exec_v1_files, 25);
+
+/**
+ * Describes the message exec.v1.FilesUploadPieceRequest.
+ * Use `create(FilesUploadPieceRequestSchema)` to create a new message.
+ */
+export const FilesUploadPieceRequestSchema = /*@__PURE__*/
+  messageDesc(file_exec_v1_files, 26);
+
+/**
+ * Describes the message exec.v1.FilesUploadPieceResponse.
+ * Use `create(FilesUploadPieceResponseSchema)` to create a new message.
+ */
+export const FilesUploadPieceResponseSchema = /*@__PURE__*/
+  messageDesc(file_exec_v1_files, 27);
+
+/**
+ * Describes the message exec.v1.FilesUploadStatusRequest.
+ * Use `create(FilesUploadStatusRequestSchema)` to create a new message.
+ */
+export const FilesUploadStatusRequestSchema = /*@__PURE__*/
+  messageDesc(file_exec_v1_files, 28);
+
+/**
+ * Describes the message exec.v1.FilesUploadStatusResponse.
+ * Use `create(FilesUploadStatusResponseSchema)` to create a new message.
+ */
+export const FilesUploadStatusResponseSchema = /*@__PURE__*/
+  messageDesc(file_exec_v1_files, 29);
+
+/**
+ * Describes the message exec.v1.FilesUploadCommitRequest.
+ * Use `create(FilesUploadCommitRequestSchema)` to create a new message.
+ */
+export const FilesUploadCommitRequestSchema = /*@__PURE__*/
+  messageDesc(file_exec_v1_files, 30);
+
+/**
+ * Describes the message exec.v1.FilesUploadCommitResponse.
+ * Use `create(FilesUploadCommitResponseSchema)` to create a new message.
+ */
+export const FilesUploadCommitResponseSchema = /*@__PURE__*/
+  messageDesc(file_exec_v1_files, 31);
+
+/**
+ * Describes the message exec.v1.FilesUploadDropRequest.
+ * Use `create(FilesUploadDropRequestSchema)` to create a new message.
+ */
+export const FilesUploadDropRequestSchema = /*@__PURE__*/
+  messageDesc(file_exec_v1_files, 32);
+
+/**
+ * Describes the message exec.v1.FilesUploadDropResponse.
+ * Use `create(FilesUploadDropResponseSchema)` to create a new message.
+ */
+export const FilesUploadDropResponseSchema = /*@__PURE__*/
+  messageDesc(file_exec_v1_files, 33);
+
+/**
+ * Describes the message exec.v1.FilesWatchRequest.
+ * Use `create(FilesWatchRequestSchema)` to create a new message.
+ */
+export const FilesWatchRequestSchema = /*@__PURE__*/
+  messageDesc(file_exec_v1_files, 34);
+
+/**
+ * Describes the message exec.v1.FileChange.
+ * Use `create(FileChangeSchema)` to create a new message.
+ */
+export const FileChangeSchema = /*@__PURE__*/
+  messageDesc(file_exec_v1_files, 35);
+
+/**
+ * Describes the message exec.v1.WatchStarted.
+ * Use `create(WatchStartedSchema)` to create a new message.
+ */
+export const WatchStartedSchema = /*@__PURE__*/
+  messageDesc(file_exec_v1_files, 36);
+
+/**
+ * Describes the message exec.v1.WatchOverflow.
+ * Use `create(WatchOverflowSchema)` to create a new message.
+ */
+export const WatchOverflowSchema = /*@__PURE__*/
+  messageDesc(file_exec_v1_files, 37);
+
+/**
+ * Describes the message exec.v1.WatchKeepalive.
+ * Use `create(WatchKeepaliveSchema)` to create a new message.
+ */
+export const WatchKeepaliveSchema = /*@__PURE__*/
+  messageDesc(file_exec_v1_files, 38);
+
+/**
+ * Describes the message exec.v1.FilesWatchResponse.
+ * Use `create(FilesWatchResponseSchema)` to create a new message.
+ */
+export const FilesWatchResponseSchema = /*@__PURE__*/
+  messageDesc(file_exec_v1_files, 39);
 
 /**
  * Describes the enum exec.v1.FileType.
@@ -121,7 +303,22 @@ export const FileType = /*@__PURE__*/
   tsEnum(FileTypeSchema);
 
 /**
+ * Describes the enum exec.v1.ChangeType.
+ */
+export const ChangeTypeSchema = /*@__PURE__*/
+  enumDesc(file_exec_v1_files, 1);
+
+/**
+ * @generated from enum exec.v1.ChangeType
+ */
+export const ChangeType = /*@__PURE__*/
+  tsEnum(ChangeTypeSchema);
+
+/**
  * Files as commands see them. Paths are absolute, or relative to the workspace.
+ *
+ * A name may hold any bytes. `path` is its text; where a name isn't valid UTF-8 an answer has the bytes in
+ * `path_bytes` too, and a request that has `path_bytes` means those.
  *
  * @generated from service exec.v1.Files
  */
