@@ -41,6 +41,8 @@ export interface WorldOptions {
   readonly limits?: Partial<GatewayLimits>;
   readonly sseGzip?: boolean;
   readonly floor?: number;
+  /** how many events the hub keeps for who is behind */
+  readonly ringMaxEvents?: number;
   /** runs before a page of the past is read */
   readonly beforeReplay?: () => Promise<void>;
   readonly onStatus?: () => void;
@@ -52,7 +54,7 @@ export async function createGatewayWorld(options: WorldOptions = {}): Promise<Ga
   const memory: MemoryState = { agents: [], entries: [], prompts: new Map() };
   const log: CommittedEvent[] = [];
   const logLines: string[] = [];
-  const hub = createEventHub({ lastSeq: 0, ringMaxEvents: 3 });
+  const hub = createEventHub({ lastSeq: 0, ringMaxEvents: options.ringMaxEvents ?? 3 });
   const directory = memoryDirectory(memory);
   const status = memoryStatus(directory, options.onStatus ?? (() => undefined));
   const gateway = await startGateway({

@@ -50,6 +50,28 @@ test("a gigabyte past clients that never read costs the host next to nothing", a
   for (const socket of deaf) socket.destroy();
 }, 60_000);
 
+test("a burst larger than its queue costs a client that reads nothing", async () => {
+  await using world = await createGatewayWorld({ ringMaxEvents: 64 });
+  const strict = await openSse(world.gateway.port, "/events");
+  const resuming = await openSse(world.gateway.port, "/events?since=0", { "accept-encoding": "gzip" });
+  const streams = [strict, resuming];
+  for (const stream of streams) await stream.until((frames) => frames.length >= 1);
+  // One tick, so that nobody can read in between: 3.5 MB, and each queue holds less than 1.
+  for (let seq = 1; seq <= 7; seq += 1) world.publish(event(seq, "b".repeat(500_000)));
+  world.publish(event(8, "small"));
+  for (const stream of streams) {
+    const frames = (await stream.until((seen) => seen.filter(isData).length >= 8)).filter(isData);
+    expect(frames).toHaveLength(8);
+    expect(frames.map((frame) => frame.length > 400_000)).toEqual([...Array(7).fill(true), false]);
+  }
+  world.publish(event(9, "live again"));
+  for (const stream of streams) {
+    await stream.until((seen) => seen.filter(isData).length === 9);
+    stream.close();
+  }
+  expect(world.logLines.join("")).not.toContain("stream.cut");
+});
+
 test("a client that vanishes while it is behind holds nothing up, not even the end of the gateway", async () => {
   await using world = await createGatewayWorld();
   for (let seq = 1; seq <= 200; seq += 1) world.publish(event(seq, "y".repeat(100_000)));

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { InvariantError } from "@sand/protocol";
 import { expect, test } from "vitest";
 import { createEventHub } from "./event-hub.ts";
@@ -53,6 +55,18 @@ test("the ring is bounded by bytes too", () => {
     hub.publish([{ seq, channel: "c", payload: { text: "x".repeat(300) } }]);
   expect(hub.recentSince(4_998, 9)?.map((event) => event.seq)).toEqual([4_999, 5_000]);
   expect(hub.recentSince(4_990, 9)).toBeUndefined();
+});
+
+test("an event that left the ring is free at once", async () => {
+  setFlagsFromString("--expose-gc");
+  const collect: () => void = runInNewContext("gc");
+  const hub = createEventHub({ lastSeq: 0, ringMaxBytes: 1_000 });
+  const payload = { text: "x".repeat(100_000) };
+  for (let seq = 1; seq <= 1_000; seq += 1) hub.publish([{ seq, channel: "c", payload }]);
+  await new Promise(setImmediate);
+  collect();
+  collect();
+  await expect.poll(() => process.memoryUsage().arrayBuffers).toBeLessThan(50_000_000);
 });
 
 test("transient events pass and are not kept", () => {

@@ -69,7 +69,7 @@ interface RingRow {
 
 /** Holds every committed event after `floor`; dropping the oldest raises the floor. */
 function createRing(startSeq: number, maxBytes: number, maxEvents: number) {
-  let rows: RingRow[] = [];
+  let rows: (RingRow | undefined)[] = [];
   let head = 0;
   let bytes = 0;
   let floor = startSeq;
@@ -77,6 +77,8 @@ function createRing(startSeq: number, maxBytes: number, maxEvents: number) {
   function dropOldest(): void {
     const oldest = rows[head];
     if (oldest === undefined) return;
+    // Its bytes go now, not when the array moves down: that may be a thousand large events later.
+    rows[head] = undefined;
     head += 1;
     bytes -= oldest.event.sizeBytes;
     floor = oldest.seq;
@@ -96,13 +98,13 @@ function createRing(startSeq: number, maxBytes: number, maxEvents: number) {
     since(since: number, limit: number): readonly EncodedEvent[] | undefined {
       if (since < floor) return undefined;
       const first = firstAfter(rows, head, since);
-      return rows.slice(first, first + limit).map((row) => row.event);
+      return rows.slice(first, first + limit).flatMap((row) => (row === undefined ? [] : [row.event]));
     },
   };
 }
 
 /** index of the first row with a higher `seq`; rows rise */
-function firstAfter(rows: readonly RingRow[], head: number, since: number): number {
+function firstAfter(rows: readonly (RingRow | undefined)[], head: number, since: number): number {
   let [low, high] = [head, rows.length];
   while (low < high) {
     const middle = (low + high) >>> 1;

@@ -3,12 +3,14 @@
  *
  * 1. A strict stream gets what is published from now on. A stream with a cursor first gets what it missed
  *    (`replay-events.ts`), then the same.
- * 2. A client that doesn't take its events is cut off alone: by its queue's size, or by the time it has stood still.
+ * 2. A client whose queue is full is served from the hub's ring (`catch-up.ts`). One that doesn't take its events is
+ *    cut off alone: when the ring has moved past it, or by the time it has stood still.
  * 3. Every stream says `:ping` so often that no watchdog of a client fires.
  */
 import type { ServerResponse } from "node:http";
 import { createScope, type Logger } from "@sand/node-kit";
 import { BoxError, type Clock, limits, wantsChannel } from "@sand/protocol";
+import { catchUp } from "./catch-up.ts";
 import type { EncodedEvent } from "./encoded-event.ts";
 import type { EventHub } from "./event-hub.ts";
 import type { StreamWishes } from "./parse-stream-request.ts";
@@ -19,7 +21,7 @@ import { createStreamClient, retryLine, type StreamClient } from "./stream-clien
 export interface EventStreamLimits {
   /** streams open at once; more are refused */
   readonly streamsMax: number;
-  /** what may wait for one client; what exceeds it ends that client's stream */
+  /** what may wait for one client; what exceeds it has to wait in the ring */
   readonly queueMaxBytes: number;
   /** how long a client may stand still, in `ms` */
   readonly stallMaxMs: number;
@@ -62,7 +64,7 @@ export interface EventStreams {
 interface StreamRow {
   readonly client: StreamClient;
   readonly channels: ReadonlySet<string>;
-  /** false while the past is replayed: what is published meanwhile comes by the replay */
+  /** false while the past is replayed or caught up with: what is published meanwhile comes by that */
   isLive: boolean;
 }
 
@@ -76,7 +78,13 @@ export function createEventStreams(deps: EventStreamsDeps): EventStreams {
   });
   scope.defer(
     hub.subscribe((event) => {
-      for (const row of rows) deliver(row, event);
+      for (const row of rows) {
+        if (deliver(row, event) || event.seq === null) continue;
+        row.isLive = false;
+        // Everything before this one was sent, or is in the queue.
+        const since = event.seq - 1;
+        scope.run("catch-up", () => orCut(row, catchUp(catchUpDeps(deps, row), row.client, since)));
+      }
     }),
   );
   scope.run("ping", (signal) => pingAndWatch(deps, rows, signal));
@@ -140,13 +148,13 @@ function openRow(deps: EventStreamsDeps, { response, requestId, wishes, gzip, sl
   return { client, channels: wishes.channels, isLive: wishes.since === undefined };
 }
 
-async function replayInto(deps: EventStreamsDeps, row: StreamRow, since: number): Promise<void> {
-  const goLive = () => {
-    row.isLive = true;
-  };
-  const wants = (channel: string) => wantsChannel(row.channels, channel);
+function replayInto(deps: EventStreamsDeps, row: StreamRow, since: number): Promise<void> {
+  return orCut(row, replayEvents({ ...catchUpDeps(deps, row), replay: deps.replay }, row.client, since));
+}
+
+async function orCut(row: StreamRow, replay: Promise<void>): Promise<void> {
   try {
-    await replayEvents({ hub: deps.hub, replay: deps.replay, wants, goLive }, row.client, since);
+    await replay;
   } catch (error) {
     // Half a replay must not look like a whole one; the client tries again from its cursor.
     row.client.cut("replay-failed");
@@ -154,8 +162,19 @@ async function replayInto(deps: EventStreamsDeps, row: StreamRow, since: number)
   }
 }
 
-function deliver(row: StreamRow, event: EncodedEvent): void {
-  if (row.isLive && wantsChannel(row.channels, event.channel)) row.client.sendEvent(event);
+function catchUpDeps({ hub }: EventStreamsDeps, row: StreamRow) {
+  return {
+    hub,
+    wants: (channel: string) => wantsChannel(row.channels, channel),
+    goLive: () => {
+      row.isLive = true;
+    },
+  };
+}
+
+/** False when the event did not fit. A transient one is dropped then: a committed one says the same later. */
+function deliver(row: StreamRow, event: EncodedEvent): boolean {
+  return !row.isLive || !wantsChannel(row.channels, event.channel) || row.client.sendEvent(event);
 }
 
 function writeHead({ response, requestId, gzip }: OpenStream): void {

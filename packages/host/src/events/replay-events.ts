@@ -30,19 +30,20 @@ interface ReplayPage {
 export async function replayEvents(deps: ReplayDeps, client: StreamClient, since: number): Promise<void> {
   let cursor = since;
   if (cursor > deps.hub.lastSeq()) {
-    goOnAfterGap(deps, client, "ahead");
+    await goOnAfterGap(deps, client, "ahead");
     return;
   }
   while (!client.isGone() && cursor < deps.hub.lastSeq()) {
     const page = await readPage(deps, cursor);
     if (page === undefined) {
-      goOnAfterGap(deps, client, "too-old");
+      await goOnAfterGap(deps, client, "too-old");
       return;
     }
     for (const event of page.events) {
       if (!deps.wants(event.channel)) continue;
       await client.ready(event.sizeBytes);
-      client.sendEvent(event);
+      // The frame may be a little larger than the event: by its id, or by a compression that found nothing.
+      while (!client.sendEvent(event)) await client.drained();
       event.forgetVariants();
     }
     cursor = page.through;
@@ -66,7 +67,13 @@ function pageOf(events: readonly EncodedEvent[], mark: number): ReplayPage {
   return { events, through: last ?? mark };
 }
 
-function goOnAfterGap({ hub, goLive }: ReplayDeps, client: StreamClient, reason: "ahead" | "too-old"): void {
+async function goOnAfterGap(
+  { hub, goLive }: ReplayDeps,
+  client: StreamClient,
+  reason: "ahead" | "too-old",
+): Promise<void> {
+  // A line that doesn't fit is dropped, and this one must not be.
+  await client.drained();
   const lastSeq = hub.lastSeq();
   client.sendLine(encodeReset(reason, lastSeq));
   goLive(lastSeq);

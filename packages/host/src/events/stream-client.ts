@@ -1,8 +1,9 @@
 /**
  * The writing side of one client's event stream.
  *
- * What waits for the client is bounded: a frame that would exceed the limit ends this stream alone (`cut`), and the
- * client comes back with its cursor. `write() === false` means accepted but full, so a frame is never sent twice.
+ * What waits for the client is bounded: a frame that would exceed the limit is refused, and the caller serves this
+ * client later (`catch-up.ts`) or ends its stream alone (`cut`). `write() === false` means accepted but full, so a
+ * frame is never sent twice.
  */
 import type { ServerResponse } from "node:http";
 import { limits } from "@sand/protocol";
@@ -17,11 +18,14 @@ export interface StreamClient {
   pendingBytes(): number;
   /** since when the client has not taken what it was sent, in `ms`; `undefined` when it keeps up */
   stalledSinceMs(): number | undefined;
-  sendEvent(event: EncodedEvent): void;
-  /** a comment or a line that belongs to no event */
+  /** false when it does not fit now; then nothing of it was written */
+  sendEvent(event: EncodedEvent): boolean;
+  /** a comment or a line that belongs to no event; dropped when it does not fit */
   sendLine(plain: Buffer): void;
   /** resolves when `bytes` more would fit, or when the stream is gone */
   ready(bytes: number): Promise<void>;
+  /** resolves when little waits for the client, or when the stream is gone */
+  drained(): Promise<void>;
   /** says goodbye and ends the stream in order */
   end(): void;
   cut(reason: CutReason): void;
@@ -63,14 +67,13 @@ export function createStreamClient(deps: StreamClientDeps): StreamClient {
     if (!response.write(wire)) stalledSinceMs ??= deps.nowMs();
   }
 
-  function send(frame: FrameBytes): void {
-    if (gone) return;
-    if (isFull(frame.wire.length)) {
-      cut("too-slow");
-      return;
-    }
+  function send(frame: FrameBytes): boolean {
+    // A client that is gone takes everything: nothing is owed to it.
+    if (gone) return true;
+    if (isFull(frame.wire.length)) return false;
     tally?.add(frame.plain);
     push(frame.wire);
+    return true;
   }
 
   function cut(reason: CutReason): void {
@@ -88,11 +91,16 @@ export function createStreamClient(deps: StreamClientDeps): StreamClient {
     stalledSinceMs: () => stalledSinceMs,
     sendEvent(event) {
       const frame = event.frame(variant);
-      if (frame !== undefined) send(frame);
+      return frame === undefined || send(frame);
     },
-    sendLine: (plain) => send(frameBytes(plain, variant.gzip)),
+    sendLine(plain) {
+      send(frameBytes(plain, variant.gzip));
+    },
     async ready(bytes) {
-      while (!gone && isFull(bytes)) await drained(response);
+      while (!gone && isFull(bytes)) await nextDrain(response);
+    },
+    async drained() {
+      while (!gone && response.writableNeedDrain) await nextDrain(response);
     },
     end() {
       if (gone) return;
@@ -106,7 +114,7 @@ export function createStreamClient(deps: StreamClientDeps): StreamClient {
 }
 
 /** Resolves at the next drain, or when there will be none any more. */
-function drained(response: ServerResponse): Promise<void> {
+function nextDrain(response: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     function done(): void {
       response.off("drain", done);
