@@ -65,6 +65,7 @@ export {
   DiffAnswerSchema,
   DiffFileSchema,
   DiffQuestionSchema,
+  DiffStatus,
   ListCheckpointsRequestSchema,
   ListCheckpointsResponseSchema,
   PatchedFileSchema,
@@ -169,6 +170,7 @@ export type {
   WatchStarted,
 } from "./gen/exec/v1/files_pb.js";
 export {
+  ChangeType,
   FileChangeSchema,
   FileInfoSchema,
   Files,
@@ -206,6 +208,7 @@ export {
   FilesWatchResponseSchema,
   FilesWriteRequestSchema,
   FilesWriteResponseSchema,
+  FileType,
   GrepLineSchema,
   WatchKeepaliveSchema,
   WatchOverflowSchema,
