@@ -87,6 +87,13 @@ export const errorCodes = {
   "file/denied": { http: 403, connect: "permission_denied", retry: "never", public: true },
   "file/no-space": { http: 507, connect: "resource_exhausted", retry: "later", public: true },
   "file/io": { http: 500, connect: "internal", retry: "later", public: true },
+  "mcp/unknown-server": { http: 404, connect: "not_found", retry: "never", public: true },
+  "mcp/login-needed": { http: 401, connect: "failed_precondition", retry: "never", public: true },
+  "mcp/too-large": { http: 413, connect: "resource_exhausted", retry: "never", public: true },
+  "mcp/refused": { http: 502, connect: "failed_precondition", retry: "never", public: true },
+  "mcp/malformed": { http: 502, connect: "aborted", retry: "later", public: true },
+  "mcp/unavailable": { http: 503, connect: "unavailable", retry: "later", public: true },
+  "mcp/timeout": { http: 504, connect: "deadline_exceeded", retry: "later", public: true },
 } as const satisfies Record<string, ErrorRow>;
 
 export type ErrorCode = keyof typeof errorCodes;
