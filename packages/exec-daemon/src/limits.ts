@@ -62,6 +62,8 @@ export const limits = {
   commandMaxBytes: 96 * kib,
   argsMax: 4096,
   envMaxBytes: 64 * kib,
+  labelsMax: 16,
+  labelsMaxBytes: 192 * kib,
   idMaxChars: 512,
   rootsMax: 64,
 

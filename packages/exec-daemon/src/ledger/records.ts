@@ -32,6 +32,8 @@ export interface StartRecord {
   readonly acceptedAtMs: number;
   readonly background: boolean;
   readonly lineage: { readonly agentId: string; readonly turnId: string };
+  /** the caller's own; absent when there are none */
+  readonly labels?: Readonly<Record<string, string>>;
   readonly launch: LaunchPlan;
 }
 

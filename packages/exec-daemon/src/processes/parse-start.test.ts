@@ -22,6 +22,7 @@ test.each<[string, Init]>([
   ["lineage", { lineage: { agentId: "a" } }],
   ["background", { background: true }],
   ["life limit", { killMs: 1n }],
+  ["label", { labels: { a: "1" } }],
 ])("another %s is another request", (_name, change) => {
   expect(digestOf(change)).not.toBe(digestOf({}));
 });
@@ -38,6 +39,12 @@ test.each<[string, Init, string]>([
   ["a command that is too long", { command: { case: "shell", value: "x".repeat(200_000) } }, "exec/invalid"],
   ["a bad name in the environment", { env: { "A=B": "1" } }, "exec/invalid"],
   ["our marker in the environment", { env: { SAND_EXECUTION_ID: "1" } }, "exec/invalid"],
+  [
+    "too many labels",
+    { labels: Object.fromEntries(Array.from({ length: 17 }, (_, i) => [`l${i}`, ""])) },
+    "exec/invalid",
+  ],
+  ["labels that are too large", { labels: { a: "x".repeat(200_000) } }, "exec/invalid"],
   ["a relative root", { sandbox: { writableRoots: ["x"] } }, "exec/invalid"],
   ["a terminal", { tty: true }, "exec/unsupported"],
   ["a user", { user: "root" }, "exec/unsupported"],

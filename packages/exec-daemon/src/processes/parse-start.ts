@@ -19,7 +19,12 @@ function findProblem(request: StartRequest): string | undefined {
   if (request.processId === "" || request.processId.length > limits.idMaxChars)
     return "process_id is empty or too long";
   if (request.processId.includes("\0")) return "process_id holds a NUL";
-  return findCommandProblem(request) ?? findEnvProblem(request) ?? findRootProblem(request);
+  return (
+    findCommandProblem(request) ??
+    findEnvProblem(request) ??
+    findRootProblem(request) ??
+    findLabelProblem(request)
+  );
 }
 
 function findCommandProblem(request: StartRequest): string | undefined {
@@ -63,14 +68,26 @@ function findRootProblem(request: StartRequest): string | undefined {
     : "sandbox paths must be absolute";
 }
 
+function findLabelProblem(request: StartRequest): string | undefined {
+  const entries = Object.entries(request.labels);
+  if (entries.length > limits.labelsMax) return "too many labels";
+  const bytes = entries.reduce((sum, entry) => sum + Buffer.byteLength(entry.join("")), 0);
+  return bytes > limits.labelsMaxBytes ? "the labels are too large" : undefined;
+}
+
 /** The order of the environment's entries is the sender's accident and doesn't count. */
 export function computeDigest(request: StartRequest): string {
-  const env = Object.entries(request.env).sort(([a], [b]) => (a < b ? -1 : 1));
+  const sorted = (map: Readonly<Record<string, string>>) =>
+    Object.entries(map).sort(([a], [b]) => (a < b ? -1 : 1));
+  const env = sorted(request.env);
+  const labels = sorted(request.labels);
   const body = [
     ...[request.processId, request.command.case ?? "", wordsOf(request), request.cwd, env, request.user],
     ...[request.tty, request.stdin, request.sandbox?.writableRoots ?? [], request.sandbox?.maskedPaths ?? []],
     ...[request.display, request.lineage?.agentId ?? "", request.lineage?.turnId ?? ""],
     ...[request.background, String(request.killMs)],
+    // Absent where there are none, so that what was started before there were labels has the digest that it had.
+    ...(labels.length === 0 ? [] : [labels]),
   ];
   return createHash("sha256").update(JSON.stringify(body)).digest("hex");
 }

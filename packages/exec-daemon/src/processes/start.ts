@@ -112,6 +112,7 @@ function toRecord(
     acceptedAtMs: nowMs,
     background: request.background,
     lineage: { agentId: request.lineage?.agentId ?? "", turnId: request.lineage?.turnId ?? "" },
+    ...(Object.keys(request.labels).length === 0 ? {} : { labels: { ...request.labels } }),
     launch: launchPlan,
   };
 }

@@ -29,6 +29,7 @@ export function toExecution(execution: TrackedExecution): ExecutionInit {
     acceptedAtMs: BigInt(start.acceptedAtMs),
     ...toClosing(execution),
     lineage: start.lineage,
+    labels: { ...start.labels },
   };
 }
 

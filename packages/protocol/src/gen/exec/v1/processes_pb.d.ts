@@ -97,6 +97,13 @@ export declare type StartRequest = Message<"exec.v1.StartRequest"> & {
    * @generated from field: uint64 kill_ms = 13;
    */
   killMs: bigint;
+
+  /**
+   * what the caller wants to find again in List; nobody else reads them
+   *
+   * @generated from field: map<string, string> labels = 14;
+   */
+  labels: { [key: string]: string };
 };
 
 /**
@@ -270,6 +277,11 @@ export declare type Execution = Message<"exec.v1.Execution"> & {
    * @generated from field: exec.v1.Lineage lineage = 15;
    */
   lineage?: Lineage | undefined;
+
+  /**
+   * @generated from field: map<string, string> labels = 16;
+   */
+  labels: { [key: string]: string };
 };
 
 /**
