@@ -152,12 +152,14 @@ export interface HostIndex extends AsyncDisposable {
   agents(): readonly IndexedAgent[];
   putAgent(row: IndexedAgent): void;
   removeAgent(agentId: AgentId): void;
-  /** durable before it resolves; set before the agent's commit, so that no open turn is missed at boot */
-  markOpenTurn(agentId: AgentId): Promise<void>;
-  /** which agent a nonce was sent to; durable before the agent's commit. A false positive is harmless. Grouped like commits. */
-  claimNonce(nonce: ClientNonce, agentId: AgentId): Promise<AgentId>;
-  /** moves a claim that its agent never committed to another agent */
-  moveNonce(nonce: ClientNonce, agentId: AgentId): Promise<void>;
+  /** shows the agent as having an open turn, at once; to be called before the agent's commit */
+  markOpenTurn(agentId: AgentId): void;
+  /**
+   * Which agent a nonce was sent to, seen at once; to be called before the agent's commit. It is written later and may
+   * be lost with the process: a start learns it from the agent's store. A false positive is harmless, and the newest
+   * claim counts. `host/overloaded` when the index can't be written for long.
+   */
+  claimNonce(nonce: ClientNonce, agentId: AgentId): void;
   findNonce(nonce: ClientNonce): AgentId | undefined;
   /** durable ledger of `createAgent` */
   findCreation(nonce: ClientNonce): { readonly agentId: AgentId; readonly digest: string } | undefined;

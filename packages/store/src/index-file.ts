@@ -5,7 +5,6 @@ import {
   brandId,
   type ClientNonce,
   type CommittedEvent,
-  invariant,
   type JsonObject,
 } from "@sand/protocol";
 import { createEventLog, type EventLog } from "./event-log.ts";
@@ -36,10 +35,8 @@ export interface IndexTx extends IndexReads {
   putAgent(row: StoredAgent): void;
   /** with its nonces and its mark; creations stay, so that a late retry doesn't bring the agent back */
   removeAgent(agentId: AgentId): void;
-  markOpenTurn(agentId: AgentId): void;
-  /** keeps an earlier claim */
-  claimNonce(nonce: ClientNonce, agentId: AgentId): AgentId;
-  moveNonce(nonce: ClientNonce, agentId: AgentId): void;
+  /** replaces an earlier owner */
+  putNonce(nonce: ClientNonce, agentId: AgentId): void;
   recordCreation(nonce: ClientNonce, creation: Creation): void;
   setCounter(name: string, value: number): void;
   emit(event: CommittedEvent): void;
@@ -76,7 +73,7 @@ function prepareIndex(database: StoreDatabase): OpenedIndex {
     tx: {
       ...reads,
       ...writeAgents(connection),
-      ...writeLedgers(connection, reads),
+      ...writeLedgers(connection),
       emit(event) {
         log.append(event);
         events.push(event);
@@ -120,7 +117,7 @@ function createReads(connection: Connection): IndexReads {
   };
 }
 
-function writeAgents(connection: Connection): Pick<IndexTx, "putAgent" | "removeAgent" | "markOpenTurn"> {
+function writeAgents(connection: Connection): Pick<IndexTx, "putAgent" | "removeAgent"> {
   const put = connection.prepare(
     "INSERT OR REPLACE INTO agents (agent_id, summary, last_seq, written_at_ms) VALUES (?, ?, ?, ?)",
   );
@@ -139,26 +136,15 @@ function writeAgents(connection: Connection): Pick<IndexTx, "putAgent" | "remove
       removeNonces.run(agentId);
       clear.run(agentId);
     },
-    markOpenTurn: (agentId) => void mark.run(agentId),
   };
 }
 
-function writeLedgers(
-  connection: Connection,
-  reads: IndexReads,
-): Pick<IndexTx, "claimNonce" | "moveNonce" | "recordCreation" | "setCounter"> {
-  const claim = connection.prepare("INSERT OR IGNORE INTO nonces (nonce, agent_id) VALUES (?, ?)");
-  const move = connection.prepare("INSERT OR REPLACE INTO nonces (nonce, agent_id) VALUES (?, ?)");
+function writeLedgers(connection: Connection): Pick<IndexTx, "putNonce" | "recordCreation" | "setCounter"> {
+  const put = connection.prepare("INSERT OR REPLACE INTO nonces (nonce, agent_id) VALUES (?, ?)");
   const create = connection.prepare("INSERT INTO creations (nonce, agent_id, digest) VALUES (?, ?, ?)");
   const setCounter = connection.prepare("INSERT OR REPLACE INTO counters (name, value) VALUES (?, ?)");
   return {
-    claimNonce(nonce, agentId) {
-      claim.run(nonce, agentId);
-      const owner = reads.findNonce(nonce);
-      invariant(owner !== undefined, "a claimed nonce has an owner");
-      return owner;
-    },
-    moveNonce: (nonce, agentId) => void move.run(nonce, agentId),
+    putNonce: (nonce, agentId) => void put.run(nonce, agentId),
     recordCreation: (nonce, creation) => void create.run(nonce, creation.agentId, creation.digest),
     setCounter: (name, value) => void setCounter.run(name, value),
   };

@@ -13,7 +13,7 @@ import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import { inflateRawSync } from "node:zlib";
+import { brotliDecompressSync } from "node:zlib";
 import { writeFileAtomicSync } from "@sand/node-kit";
 import { BoxError, invariant } from "@sand/protocol";
 import type { EmbeddedNative } from "./embedded-natives.ts";
@@ -116,7 +116,7 @@ function unpack(native: EmbeddedNative, nativesFolder: string): string {
   const folder = join(nativesFolder, native.sha256);
   const file = join(folder, "better_sqlite3.node");
   if (digestOf(file) === native.sha256) return file;
-  const bytes = inflateRawSync(Buffer.from(native.deflated, "base64"));
+  const bytes = brotliDecompressSync(Buffer.from(native.packed, "base64"));
   if (sha256(bytes) !== native.sha256) throw new Error("the carried addon is damaged");
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   writeFileAtomicSync(file, bytes, { mode: 0o600 });

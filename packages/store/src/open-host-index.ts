@@ -2,8 +2,8 @@
  * The host's index over `<data root>/host.db`: which agents there are, which nonce went where, and the host-wide `seq`.
  *
  * 1. A cache of the agents' stores. A missing or damaged file is moved aside and built again from them.
- * 2. Claims and marks are durable before they resolve; those of one tick share an fsync. An agent's row is written some
- *    time after `putAgent`; a boot finds out which rows are behind.
+ * 2. Rows, claims of nonces and marks are seen at once and written together some time later, so accepting a prompt costs
+ *    no commit here. A boot finds out which stores may know more, and reads them.
  * 3. The reserved end of `seq` is written in a transaction of its own, never inside one that could be undone.
  */
 import { existsSync, mkdirSync } from "node:fs";
@@ -106,7 +106,10 @@ function assemble(options: OpenHostIndexOptions, { file, seq, group }: Parts): O
     roster.writeRows();
     try {
       if (!file.healthy) return;
-      const closed = change((tx) => tx.setCounter(indexCounters.closedAtMs, options.clock.nowMs()));
+      const closed = change((tx) => {
+        // A start trusts that moment to have left nothing behind.
+        if (!roster.isBehind()) tx.setCounter(indexCounters.closedAtMs, options.clock.nowMs());
+      });
       group.flush();
       await closed;
     } finally {
@@ -120,13 +123,9 @@ function assemble(options: OpenHostIndexOptions, { file, seq, group }: Parts): O
     putAgent: roster.putAgent,
     removeAgent: roster.removeAgent,
     noteLastSeq: roster.noteLastSeq,
-    async markOpenTurn(agentId) {
-      roster.mark(agentId);
-      await change((tx) => tx.markOpenTurn(agentId));
-    },
-    claimNonce: (nonce, agentId) => change((tx) => tx.claimNonce(nonce, agentId)),
-    moveNonce: (nonce, agentId) => change((tx) => tx.moveNonce(nonce, agentId)),
-    findNonce: (nonce) => file.use().tx.findNonce(nonce),
+    markOpenTurn: roster.markOpenTurn,
+    claimNonce: roster.claimNonce,
+    findNonce: (nonce) => roster.findClaim(nonce) ?? file.use().tx.findNonce(nonce),
     findCreation: (nonce) => file.use().tx.findCreation(nonce),
     recordCreation: (nonce, agentId, digest) => change((tx) => tx.recordCreation(nonce, { agentId, digest })),
     commitHostEvent: (channel, payload) =>

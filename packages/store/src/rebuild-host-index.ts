@@ -59,7 +59,7 @@ export function absorbStore(deps: AbsorbDeps, tx: IndexTx, folder: AgentFolder):
   const nonces: ClientNonce[] = [];
   const probed = probeOrReport(deps.logger, folder, nonces);
   if (probed === undefined) return 0;
-  for (const nonce of nonces) tx.moveNonce(nonce, agentId);
+  for (const nonce of nonces) tx.putNonce(nonce, agentId);
   if (probed.summary !== undefined) {
     const { summary, lastSeq, hasOpenTurn } = probed;
     tx.putAgent({ agentId, summary, lastSeq, hasOpenTurn, writtenAtMs: deps.clock.nowMs() });

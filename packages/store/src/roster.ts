@@ -1,5 +1,5 @@
 /**
- * The agents' rows, in memory and behind them on disk.
+ * The agents' rows and the newest claims of nonces, in memory and behind them on disk.
  *
  * Rows change with each entry of each agent, so a change is seen at once and written a moment later, the latest state
  * only: an fsync for each would cost more than the entries do. That the memory is ahead of the disk is harmless here:
@@ -8,20 +8,26 @@
  */
 import type { IndexedAgent } from "@sand/agent-core";
 import type { Logger } from "@sand/node-kit";
-import type { AgentId, Clock } from "@sand/protocol";
+import type { AgentId, ClientNonce, Clock } from "@sand/protocol";
 import type { GroupCommit } from "./group-commit.ts";
 import type { IndexTx } from "./index-file.ts";
+import { createNonceClaims } from "./nonce-claims.ts";
 
 export interface Roster {
   agents(): readonly IndexedAgent[];
   putAgent(row: IndexedAgent): void;
   removeAgent(agentId: AgentId): void;
-  /** shows the agent as having an open turn; its mark on disk is the caller's */
-  mark(agentId: AgentId): void;
+  /** shows the agent as having an open turn */
+  markOpenTurn(agentId: AgentId): void;
+  claimNonce(nonce: ClientNonce, agentId: AgentId): void;
+  /** a claim that isn't on disk yet */
+  findClaim(nonce: ClientNonce): AgentId | undefined;
   /** the agent has committed events up to `seq`; a row that isn't there yet takes it from `putAgent` */
   noteLastSeq(agentId: AgentId, seq: number): void;
   /** asks for what isn't written yet to be written, now */
   writeRows(): void;
+  /** something isn't in a transaction yet */
+  isBehind(): boolean;
 }
 
 /** how long a changed row waits for more changes, in `ms` */
@@ -41,8 +47,11 @@ export function createRoster(deps: RosterDeps): Roster {
     rows.set(agentId, { agentId, summary, lastSeq, hasOpenTurn });
   }
   const unwritten = new Set<AgentId>();
+  const claims = createNonceClaims();
   let asked = false;
   let timer: NodeJS.Timeout | undefined;
+
+  const isBehind = (): boolean => unwritten.size > 0 || claims.waiting > 0;
 
   function write(tx: IndexTx): void {
     asked = false;
@@ -52,6 +61,7 @@ export function createRoster(deps: RosterDeps): Roster {
       if (row === undefined) tx.removeAgent(agentId);
       else tx.putAgent({ ...row, writtenAtMs });
     }
+    claims.write(tx);
   }
 
   async function writeGroup(): Promise<void> {
@@ -62,9 +72,11 @@ export function createRoster(deps: RosterDeps): Roster {
         write(tx);
         unwritten.clear();
       });
+      claims.committed();
     } catch (error) {
       // What was taken is unwritten again; the next change asks for it.
       asked = false;
+      claims.undone();
       for (const agentId of written) unwritten.add(agentId);
       deps.logger.warn({ event: "index.rows-not-written", err: error }, "rows of the index weren't written");
     }
@@ -73,14 +85,18 @@ export function createRoster(deps: RosterDeps): Roster {
   function writeRows(): void {
     clearTimeout(timer);
     timer = undefined;
-    if (asked || unwritten.size === 0) return;
+    if (asked || !isBehind()) return;
     asked = true;
     void writeGroup();
   }
 
+  function writeSoon(): void {
+    timer ??= setTimeout(writeRows, rowDelayMs).unref();
+  }
+
   function changed(agentId: AgentId): void {
     unwritten.add(agentId);
-    timer ??= setTimeout(writeRows, rowDelayMs).unref();
+    writeSoon();
   }
 
   return {
@@ -91,14 +107,22 @@ export function createRoster(deps: RosterDeps): Roster {
     },
     removeAgent(agentId) {
       rows.delete(agentId);
+      claims.drop(agentId);
       unwritten.add(agentId);
       // A deletion isn't followed by more changes, and its nonces should be free soon.
       writeRows();
     },
-    mark(agentId) {
+    markOpenTurn(agentId) {
       const row = rows.get(agentId);
-      if (row !== undefined) rows.set(agentId, { ...row, hasOpenTurn: true });
+      if (row === undefined || row.hasOpenTurn) return;
+      rows.set(agentId, { ...row, hasOpenTurn: true });
+      changed(agentId);
     },
+    claimNonce(nonce, agentId) {
+      claims.claim(nonce, agentId);
+      writeSoon();
+    },
+    findClaim: claims.find,
     noteLastSeq(agentId, seq) {
       const row = rows.get(agentId);
       if (row === undefined || row.lastSeq >= seq) return;
@@ -106,5 +130,6 @@ export function createRoster(deps: RosterDeps): Roster {
       changed(agentId);
     },
     writeRows,
+    isBehind,
   };
 }

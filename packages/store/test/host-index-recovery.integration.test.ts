@@ -233,29 +233,38 @@ describe("a fault of the index", () => {
     await index.close();
     const state = { fails: true };
     const faulty = openFaulty(state);
-    const results = await Promise.allSettled([faulty.claimNonce(nonce("n1"), ada), faulty.markOpenTurn(ada)]);
+    const results = await Promise.allSettled([
+      faulty.recordCreation(nonce("c1"), ada, "digest"),
+      faulty.commitHostEvent("agents", {}),
+    ]);
     for (const result of results) {
       expect(result).toMatchObject({ status: "rejected", reason: { code: "store/unavailable" } });
     }
     expect(faulty.healthy).toBe(false);
     state.fails = false;
-    expect(await faulty.claimNonce(nonce("n1"), ada)).toBe(ada);
+    await faulty.recordCreation(nonce("c1"), ada, "digest");
+    expect(faulty.findCreation(nonce("c1"))).toEqual({ agentId: ada, digest: "digest" });
     expect(faulty.healthy).toBe(true);
     await faulty.close();
   });
 
-  test("a row that couldn't be written is written later", async () => {
+  test("a row and a claim that couldn't be written are written later, and found meanwhile", async () => {
     await (await createAgent("ada")).close();
     await index.close();
     const state = { fails: false };
     const faulty = openFaulty(state);
     state.fails = true;
     faulty.putAgent({ agentId: ada, summary: { name: "written later" }, lastSeq: 1, hasOpenTurn: false });
+    faulty.claimNonce(nonce("n1"), ada);
     await until(() => !faulty.healthy);
+    expect(faulty.findNonce(nonce("n1"))).toBe(ada);
     state.fails = false;
-    await faulty.claimNonce(nonce("n1"), ada);
+    faulty.claimNonce(nonce("n2"), ada);
+    await faulty.recordCreation(nonce("c1"), ada, "digest");
     await faulty.close();
-    expect(rig.openIndex().agents()[0]?.summary).toEqual({ name: "written later" });
+    const next = rig.openIndex();
+    expect(next.agents()[0]?.summary).toEqual({ name: "written later" });
+    expect([next.findNonce(nonce("n1")), next.findNonce(nonce("n2"))]).toEqual([ada, ada]);
   });
 
   test("damage that shows while the host runs is repaired by a rebuild, and numbers still rise", async () => {
@@ -270,8 +279,9 @@ describe("a fault of the index", () => {
     other.close();
     damage(indexPath(), (page - 1) * 4_096, 1);
     // The first use that meets the damage fails; the one after it finds a new index.
-    await expect(index.claimNonce(nonce("fresh"), ada)).rejects.toMatchObject({ code: "store/damaged" });
-    expect(await index.claimNonce(nonce("fresh"), ada)).toBe(ada);
+    index.claimNonce(nonce("fresh"), ada);
+    await until(() => !index.healthy);
+    expect(index.findNonce(nonce("fresh"))).toBe(ada);
     expect((await index.commitHostEvent("agents", {})).seq).toBeGreaterThan(before);
     expect(index.findNonce(nonce("nonce-ada"))).toBe(ada);
   });

@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writ
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { deflateRawSync } from "node:zlib";
+import { brotliCompressSync } from "node:zlib";
 import { BoxError } from "@sand/protocol";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { EmbeddedNative } from "../src/embedded-natives.ts";
@@ -24,7 +24,7 @@ afterEach(() => {
 function carry(bytes: Uint8Array): EmbeddedNative {
   return {
     sha256: createHash("sha256").update(bytes).digest("hex"),
-    deflated: deflateRawSync(bytes).toString("base64"),
+    packed: brotliCompressSync(bytes).toString("base64"),
   };
 }
 

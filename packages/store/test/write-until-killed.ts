@@ -27,7 +27,8 @@ async function accept(number: number): Promise<void> {
   if (agent === undefined) return;
   const { agentId, store } = agent;
   const nonce = `r${round}-${number}`;
-  await Promise.all([index.claimNonce(brandId<ClientNonce>(nonce), agentId), index.markOpenTurn(agentId)]);
+  index.claimNonce(brandId<ClientNonce>(nonce), agentId);
+  index.markOpenTurn(agentId);
   const { value: seq } = await store.transact((tx) => {
     tx.setValue("summary", { name: agentId });
     tx.insertPrompt(promptRow(nonce));

@@ -90,10 +90,11 @@ export function createAgentHandle(deps: AgentHandleDeps, opened: OpenedAgent): A
     return summarizeAgent({ agentId, folder, profile, settings, reads, isActive });
   }
 
-  function emitRoster(tx: AgentTx): void {
+  function emitRoster(tx: AgentTx): JsonObject {
     const agent = asJson(summarize(tx));
     tx.setValue(summaryKey, agent);
     tx.emit("agent-upserted", { agent, activeAgentId: deps.activeAgentId() });
+    return agent;
   }
 
   async function transact<T>(change: (tx: AgentTx) => T): ReturnType<typeof store.transact<T>> {
@@ -124,17 +125,18 @@ export function createAgentHandle(deps: AgentHandleDeps, opened: OpenedAgent): A
           rosterIsOld = true;
         },
       });
-      if (rosterIsOld) emitRoster(tx);
-      return { changed, journal, rosterIsOld };
+      return { changed, journal, summary: rosterIsOld ? emitRoster(tx) : undefined };
     });
     view = isDoubtful ? currentTurn() : openOnly(foldRecords(view, value.journal));
-    if (value.rosterIsOld) deps.index.putAgent(indexRow());
+    const { summary } = value;
+    if (summary !== undefined)
+      deps.index.putAgent({
+        agentId,
+        summary,
+        lastSeq: store.read.lastSeq(),
+        hasOpenTurn: view !== null,
+      });
     return value.changed;
-  }
-
-  function indexRow() {
-    const summary = asJson(summarize(store.read));
-    return { agentId, summary, lastSeq: store.read.lastSeq(), hasOpenTurn: view !== null };
   }
 
   return {

@@ -1,9 +1,9 @@
 /**
  * Takes prompts in: resolves the agent, claims the nonce, commits, wakes the turn.
  *
- * Order of durable writes: the nonce's agent and the hint of an open turn go to the host's index first, the agent's
- * transaction second. A crash in between leaves a hint without a prompt, which the next look finds and passes over;
- * the other order would leave a prompt that nobody can find.
+ * One durable write: the agent's transaction. The index learns the nonce's agent and the mark of an open turn before it,
+ * in memory, so that nobody in this process misses them; it writes them later. What a crash keeps it from writing, the
+ * next start reads from the agent's store. A claim whose transaction failed is found, looked up and passed over.
  */
 import type { HostIndex, PromptRow, Provenance } from "@sand/agent-core";
 import { createKeyedMutex, failpoint } from "@sand/node-kit";
@@ -77,7 +77,9 @@ export function createPromptDesk(deps: PromptDeskDeps): PromptDesk {
     if (handle.isRetired) throw new BoxError("gateway/agent-not-found", "the agent is being deleted");
     deps.queue.refuseWhenClosing();
     failpoint("accept.before");
-    await claim(input.nonce, target);
+    // An earlier claim without a prompt behind it is replaced: its try died or failed, or its agent was deleted.
+    deps.index.claimNonce(input.nonce, target);
+    deps.index.markOpenTurn(target);
     failpoint("accept.claimed");
     const row = rowOf(input, target);
     const accepted = await handle.commit((tx) =>
@@ -91,15 +93,6 @@ export function createPromptDesk(deps: PromptDeskDeps): PromptDesk {
     if (accepted.interrupts) handle.onInterrupt?.();
     deps.queue.wake(target);
     return { kind: "accepted", record: acceptanceRecord(target, accepted.row) };
-  }
-
-  async function claim(nonce: ClientNonce, target: AgentId): Promise<void> {
-    const [owner] = await Promise.all([
-      deps.index.claimNonce(nonce, target),
-      deps.index.markOpenTurn(target),
-    ]);
-    // An earlier try died between its claim and its commit, or its agent was deleted: nothing was accepted there.
-    if (owner !== target) await deps.index.moveNonce(nonce, target);
   }
 
   function rowOf(input: PromptInput, target: AgentId): PromptRow {
