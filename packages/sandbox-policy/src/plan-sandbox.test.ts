@@ -12,7 +12,7 @@ const run = { cwd: "/home/box/data/workspace", argv: ["/bin/true"], infoFd: 3 };
 
 function mountsOf(changed: Partial<SandboxPolicy>): string {
   const args = planSandbox({ ...policy, ...changed }, run);
-  return args.slice(args.indexOf("/tmp") + 1, args.indexOf("--info-fd")).join(" ");
+  return args.slice(args.indexOf("/tmp") + 1, args.indexOf("--new-session")).join(" ");
 }
 
 test("the root is read-only, then come fresh devices and processes, then the mounts, then the command", () => {
@@ -20,7 +20,7 @@ test("the root is read-only, then come fresh devices and processes, then the mou
   expect(args.slice(args.indexOf("--ro-bind"))).toEqual([
     ...["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--bind", "/home/box/data/tmp", "/tmp"],
     ...["--tmpfs", "/home/box/data", "--bind", "/home/box/data/workspace", "/home/box/data/workspace"],
-    ...["--info-fd", "3", "--chdir", "/home/box/data/workspace", "--", "/bin/true"],
+    ...["--new-session", "--info-fd", "3", "--chdir", "/home/box/data/workspace", "--", "/bin/true"],
   ]);
 });
 
@@ -70,4 +70,60 @@ test("a writable root above a mask leaves the mask in force", () => {
   expect(mountsOf({ workspaceRoot: "/w", writableRoots: ["/home"] })).toBe(
     "--bind /home /home --bind /w /w --tmpfs /home/box/data",
   );
+});
+
+test("a protected path is a mount of its own, and so is every folder between it and the writable root", () => {
+  const protectedPaths = [
+    { path: "/w/a/.git/hooks", how: "read-only", rule: "git" },
+    { path: "/w/.sand", how: "absent-folder", rule: "agent settings" },
+    { path: "/w/.mcp.json", how: "absent-file", rule: "agent settings" },
+    { path: "/w/notes", how: "kept", rule: "keptPaths" },
+    { path: "/elsewhere/.git/hooks", how: "read-only", rule: "git" },
+  ] as const;
+  expect(mountsOf({ workspaceRoot: "/w", masked: [], protectedPaths }).split(" --")).toEqual([
+    "--bind /w /w",
+    ...["ro-bind /dev/null /w/.mcp.json", "tmpfs /w/.sand", "remount-ro /w/.sand", "bind /w/a /w/a"],
+    ...["bind /w/notes /w/notes", "bind /w/a/.git /w/a/.git", "ro-bind /w/a/.git/hooks /w/a/.git/hooks"],
+  ]);
+});
+
+test("a workspace for reading is bound for reading, and nothing in it has to be protected further", () => {
+  const protectedPaths = [{ path: "/w/.git/hooks", how: "read-only", rule: "git" }] as const;
+  expect(mountsOf({ workspaceRoot: "/w", workspaceAccess: "read", masked: [], protectedPaths })).toBe(
+    "--ro-bind /w /w",
+  );
+});
+
+test("a writable root within a protected path is refused", () => {
+  const protectedPaths = [{ path: "/w/.git/hooks", how: "read-only", rule: "git" }] as const;
+  expect(() => mountsOf({ workspaceRoot: "/w", protectedPaths, writableRoots: ["/w/.git/hooks/x"] })).toThrow(
+    expect.objectContaining({ code: "exec/invalid" }),
+  );
+});
+
+test("where reads are listed only the system, the workspace and the named paths are there", () => {
+  const args = planSandbox(
+    {
+      ...policy,
+      reads: "listed",
+      readOnlyRoots: ["/srv/data"],
+      masked: [{ path: "/home/x/.ssh", kind: "folder" }],
+    },
+    run,
+  ).join(" ");
+  expect(args).not.toContain("--ro-bind / /");
+  expect(args).toContain("--ro-bind-try /usr /usr");
+  expect(args).toContain("--ro-bind /srv/data /srv/data");
+  expect(args).toContain("--remount-ro / ");
+  expect(args).not.toContain("/home/x/.ssh");
+});
+
+test("a network that isn't open is one of its own, with the proxy's socket where there is one", () => {
+  const argsOf = (network: SandboxPolicy["network"]): string =>
+    planSandbox(network === undefined ? policy : { ...policy, network }, run).join(" ");
+  expect(argsOf(undefined)).not.toContain("--unshare-net");
+  expect(argsOf({ kind: "none" })).toContain("--unshare-net");
+  const proxied = argsOf({ kind: "proxied", socketFolder: "/s" });
+  expect(proxied).toContain("--unshare-net");
+  expect(proxied).toContain("--ro-bind /s /dev/sand-egress");
 });

@@ -1,33 +1,59 @@
 /**
  * Turns a policy into the arguments of bubblewrap. Pure: the caller has resolved every path and looked at what exists.
  *
- * 1. The root is read-only; only the workspace, `/tmp` and the named roots can be written.
+ * 1. The root is read-only, or not there but for the system's programs; only the workspace, `/tmp` and the named roots
+ *    can be written.
  * 2. A masked path shows nothing of what it holds: an empty folder in memory, or an empty file. A run can't open one
  *    by asking for a writable root in or above it: mounts go from the outer path to the inner one, and a root that
  *    lies within a masked path is refused, the workspace excepted (a data root may hold the workspace).
- * 3. The run has its own PID namespace with a fresh `/proc`, so no other process's environment can be read. It has its
+ * 3. A protected path can't be written, removed, renamed or made: it is a mount of its own, and so is each folder
+ *    between it and the writable root, since a folder that is renamed would take the protection along.
+ * 4. The run has its own PID namespace with a fresh `/proc`, so no other process's environment can be read. It has its
  *    own session and group, led by the namespace's first process: TERM sent to that group reaches the command and not
  *    the namespace, KILL ends both.
- * 4. It dies with its parent, which is the process that keeps this one execution, never the daemon.
- * 5. The network is shared: the policy of it isn't built yet, and `Capabilities` says so.
+ * 5. It dies with its parent, which is the process that keeps this one execution, never the daemon.
+ * 6. The network is shared, or one of its own with nothing but loopback; then the way out, if there is one, is the
+ *    proxy's socket.
  */
 import { BoxError } from "@sand/protocol";
-import { compareByDepth, isBeneath } from "./path-order.ts";
+import { isBeneath } from "./path-order.ts";
+import { planExtraMounts } from "./plan-mounts.ts";
 
 export interface MaskedPath {
   readonly path: string;
   readonly kind: "folder" | "file";
 }
 
+/**
+ * `read-only` and `kept` exist. `absent-…` doesn't: nothing can be made there. bubblewrap leaves an empty mount point
+ * behind for these, which whoever starts the run removes.
+ */
+export interface ProtectedPath {
+  readonly path: string;
+  readonly how: "read-only" | "kept" | "absent-folder" | "absent-file";
+  /** what it is protected as, for people */
+  readonly rule: string;
+}
+
+export type SandboxNetwork =
+  | { readonly kind: "open" }
+  | { readonly kind: "none" }
+  /** the folder that holds the proxy's socket */
+  | { readonly kind: "proxied"; readonly socketFolder: string };
+
 export interface SandboxPolicy {
   /** the folder that every command shares */
   readonly workspaceRoot: string;
-  /** the folder that commands see as `/tmp`: kept from run to run, apart from the machine's own */
-  readonly temporaryRoot: string;
+  readonly workspaceAccess?: "write" | "read";
+  /** the folder that commands see as `/tmp`, kept from run to run, apart from the machine's own; null: a fresh one */
+  readonly temporaryRoot: string | null;
   readonly writableRoots: readonly string[];
   /** shown although they lie where nothing is shown, in `/tmp` for instance */
   readonly readOnlyRoots: readonly string[];
+  readonly reads?: "everything" | "listed";
   readonly masked: readonly MaskedPath[];
+  readonly protectedPaths?: readonly ProtectedPath[];
+  readonly network?: SandboxNetwork;
 }
 
 export interface SandboxRun {
@@ -35,12 +61,14 @@ export interface SandboxRun {
   readonly argv: readonly string[];
   /** the open descriptor on which bubblewrap tells the pid of the namespace's first process; null: nobody asks */
   readonly infoFd: number | null;
+  /** the open descriptor from which bubblewrap reads the filter of system calls */
+  readonly seccompFd?: number;
+  /** a terminal needs the session of whoever made it; the filter keeps it from being typed into */
+  readonly keepSession?: boolean;
 }
 
-interface Mount {
-  readonly path: string;
-  readonly args: readonly string[];
-}
+/** where a proxied command finds the proxy's socket */
+export const egressFolder = "/dev/sand-egress";
 
 const temporaryPath = "/tmp";
 
@@ -51,50 +79,67 @@ const namespaceArgs = [
   "--unshare-uts",
   "--unshare-cgroup-try",
   "--die-with-parent",
-  "--new-session",
   // bubblewrap started by root would hand its capabilities on
   "--cap-drop",
   "ALL",
 ] as const;
 
+/** what programs need to run at all, where nothing else is shown */
+const systemRoots = [
+  "/bin",
+  "/sbin",
+  "/lib",
+  "/lib32",
+  "/lib64",
+  "/libx32",
+  "/usr",
+  "/etc",
+  "/opt",
+  "/sys",
+] as const;
+
 /** The arguments after the program's own name. */
 export function planSandbox(policy: SandboxPolicy, run: SandboxRun): readonly string[] {
+  const mounts = planPolicyArgs(policy);
+  return [...mounts, ...planRunArgs(run)];
+}
+
+/** The part that is the same for every run of a policy. */
+export function planPolicyArgs(policy: SandboxPolicy): readonly string[] {
+  for (const root of policy.writableRoots) refuseOpening(policy, root);
+  const { network = { kind: "open" }, reads = "everything", temporaryRoot } = policy;
   return [
     ...namespaceArgs,
-    ...["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"],
-    ...["--bind", policy.temporaryRoot, temporaryPath],
-    ...planMounts(policy).flatMap((mount) => mount.args),
+    ...(network.kind === "open" ? [] : ["--unshare-net"]),
+    ...rootArgs(reads),
+    ...["--dev", "/dev", "--proc", "/proc"],
+    ...(temporaryRoot === null ? ["--tmpfs", temporaryPath] : ["--bind", temporaryRoot, temporaryPath]),
+    ...planExtraMounts(policy, { temporaryPath, systemRoots }),
+    ...(network.kind === "proxied" ? ["--ro-bind", network.socketFolder, egressFolder] : []),
+    ...(reads === "listed" ? ["--remount-ro", "/"] : []),
+  ];
+}
+
+function planRunArgs(run: SandboxRun): readonly string[] {
+  return [
+    ...(run.keepSession === true ? [] : ["--new-session"]),
     ...(run.infoFd === null ? [] : ["--info-fd", String(run.infoFd)]),
+    ...(run.seccompFd === undefined ? [] : ["--seccomp", String(run.seccompFd)]),
     ...["--chdir", run.cwd, "--", ...run.argv],
   ];
 }
 
-function planMounts(policy: SandboxPolicy): readonly Mount[] {
-  const roots = new Set([policy.workspaceRoot, ...policy.writableRoots]);
-  roots.delete(temporaryPath);
-  for (const root of roots) refuseOpening(policy, root);
-  const readable = policy.readOnlyRoots.map((path): Mount => ({ path, args: ["--ro-bind", path, path] }));
-  const writable = [...roots].map((path): Mount => ({ path, args: ["--bind", path, path] }));
-  const masks = policy.masked
-    .filter((mask) => isVisible(mask.path, roots))
-    .map((mask): Mount => ({ path: mask.path, args: maskArgs(mask) }));
-  // A mask comes after a root at the same path.
-  return [...readable, ...writable, ...masks].sort((a, b) => compareByDepth(a.path, b.path));
+function rootArgs(reads: "everything" | "listed"): readonly string[] {
+  if (reads === "everything") return ["--ro-bind", "/", "/"];
+  return systemRoots.flatMap((root) => ["--ro-bind-try", root, root]);
 }
 
 function refuseOpening(policy: SandboxPolicy, root: string): void {
-  const mask = policy.masked.find((candidate) => isBeneath(root, candidate.path));
-  const isWorkspace = root === policy.workspaceRoot && root !== mask?.path;
-  if (mask === undefined || isWorkspace) return;
+  const closed = [
+    ...policy.masked,
+    ...(policy.protectedPaths ?? []).filter(({ how }) => how !== "kept"),
+  ].find((candidate) => isBeneath(root, candidate.path));
+  const isWorkspace = root === policy.workspaceRoot && root !== closed?.path;
+  if (closed === undefined || isWorkspace) return;
   throw new BoxError("exec/invalid", `${root} can't be made writable: it belongs to a protected path`);
-}
-
-/** What lies in the machine's own `/tmp` isn't shown at all, so a mask there would only leave an empty folder behind. */
-function isVisible(path: string, roots: ReadonlySet<string>): boolean {
-  if (isBeneath(path, temporaryPath)) return [...roots].some((root) => isBeneath(path, root));
-  return !["/proc", "/dev"].some((fresh) => isBeneath(path, fresh));
-}
-
-function maskArgs(mask: MaskedPath): readonly string[] {
-  return mask.kind === "folder" ? ["--tmpfs", mask.path] : ["--ro-bind", "/dev/null", mask.path];
 }
