@@ -10,33 +10,13 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import * as kit from "../packages/testkit/src/proofs/door.ts";
+import { proofs } from "./proofs/parts.mjs";
 
 // An end by signal must not leave worlds of processes behind; the kit takes them down when this process exits.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, () => process.exit(130));
 
 const root = join(import.meta.dirname, "..");
 const defaultSeed = 20_261_130;
-
-/** By issue: name → what runs it. Each resolves with `{ figures, findings }`. */
-const proofs = {
-  2: {
-    "kill sweep": ({ seed, scratch }) =>
-      kit.proveKillSweep({
-        seed,
-        randomKills: 150,
-        hitsPerFailpoint: 3,
-        daemonKills: 30,
-        withControl: true,
-        stateFile: join(scratch, "kill-sweep.jsonl"),
-        keepFailedIn: join(scratch, "failed"),
-        report: (line) => console.log(`  ${line}`),
-      }),
-    nonce: ({ bundles }) => kit.proveNonce({ bundles, posts: 200, kills: 50 }),
-    stream: ({ bundles, seed }) => kit.proveStream({ bundles, seed, byteCuts: 300, frameStride: 1 }),
-    secrets: ({ bundles }) => kit.proveSecrets({ bundles }),
-    fuzz: ({ bundles, seed }) => kit.runFuzz({ bundles, seed, requests: 20_000, perTargetMin: 500 }),
-  },
-};
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

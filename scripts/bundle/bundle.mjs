@@ -1,7 +1,9 @@
 /**
  * Bundles one entry point to one CommonJS file, the same bytes from the same source.
  *
- * Nothing of the machine goes in: paths are relative to the repository, no times, no source map.
+ * Nothing of the machine goes in: paths are relative to the repository, no times, no source map. A bundle is ASCII
+ * alone, because V8 keeps such a text in half the memory. A `cached` one carries its program so that a start can take it
+ * from a code cache (load-program.mjs).
  * The test build is the same source with one constant changed, so what the crash tests stop in the
  * middle is what ships.
  */
@@ -12,6 +14,7 @@ import { build } from "esbuild";
 import { carriedModules } from "./carried-modules.mjs";
 import { embeddedNatives } from "./embedded-natives.mjs";
 import { licenceTexts } from "./licence-texts.mjs";
+import { carryProgram } from "./load-program.mjs";
 
 /** what `import.meta` means in a CommonJS file, where esbuild would leave it empty */
 const importMeta = {
@@ -24,13 +27,14 @@ const bundleUrl = 'const sandBundleUrl = require("node:url").pathToFileURL(__fil
 export class MissingEntry extends Error {}
 
 /**
- * @param {{root: string, entry: string, outfile: string, banner?: string, failpoints: boolean, executable?: boolean}} plan
+ * @param {{root: string, entry: string, outfile: string, banner?: string, failpoints: boolean, executable?: boolean, cached?: boolean}} plan
  * @returns {Promise<{outfile: string, bytes: number}>}
  */
 export async function bundle(plan) {
   if (!existsSync(join(plan.root, plan.entry))) {
     throw new MissingEntry(`${plan.entry} does not exist, so ${plan.outfile} was not built`);
   }
+  const natives = embeddedNatives(plan.root);
   const result = await build({
     absWorkingDir: plan.root,
     entryPoints: [plan.entry],
@@ -41,21 +45,25 @@ export async function bundle(plan) {
     platform: "node",
     target: "node22",
     format: "cjs",
-    charset: "utf8",
+    charset: "ascii",
     legalComments: "none",
     logLevel: "error",
     // Removes the branches of the constant below; names stay, for stack traces.
     minifySyntax: true,
-    banner: { js: [plan.banner, bundleUrl].filter(Boolean).join("\n") },
+    banner: { js: plan.cached ? bundleUrl : [plan.banner, bundleUrl].filter(Boolean).join("\n") },
     define: {
       ...importMeta,
       SAND_FAILPOINTS: String(plan.failpoints),
       "globalThis.__SAND_FAILPOINTS__": String(plan.failpoints),
     },
-    plugins: [embeddedNatives(plan.root), carriedModules()],
+    plugins: [natives.plugin, carriedModules()],
   });
   const target = resolve(plan.root, plan.outfile);
-  const text = result.outputFiles[0].contents;
+  const program = result.outputFiles[0].text;
+  const tail = natives.carried();
+  const text = Buffer.from(
+    plan.cached ? carryProgram({ banner: plan.banner, text: program, tail }) : `${program}${tail}`,
+  );
   await writeWhole(target, text, plan.executable ? 0o755 : 0o644);
   await writeWhole(`${target}.licences.txt`, await licenceTexts(plan.root, result.metafile), 0o644);
   return { outfile: plan.outfile, bytes: text.byteLength };

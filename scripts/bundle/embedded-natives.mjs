@@ -2,14 +2,14 @@
  * Lets a bundle carry the SQLite addon, so that a stock image with two mounted files works.
  *
  * `packages/store/src/embedded-natives.ts` is an empty table in the source tree; here it is filled
- * with the prebuilt addons of the Linux targets, deflated and encoded. The package's own lookup by
+ * with the prebuilt addons of the Linux targets, packed and encoded. The package's own lookup by
  * path, which can't work inside a bundle, is replaced by what the store has prepared.
  */
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import { deflateRawSync } from "node:zlib";
+import { brotliCompressSync, constants } from "node:zlib";
 
 const carriedTargets = ["linux-x64", "linux-arm64"];
 
@@ -18,15 +18,37 @@ const { preparedSqliteAddon } = require("./packages/store/src/load-sqlite.ts");
 exports.getBinding = (given) => given ?? preparedSqliteAddon();
 `;
 
-/** @param {string} root */
+/**
+ * Finds an addon's text again in the bundle's own file. It stands in a comment there: as a value of the program it would
+ * be parsed, and kept in memory, at each start.
+ */
+const reader = `
+import { readFileSync } from "node:fs";
+function readCarried(target) {
+  const text = readFileSync(__filename, "latin1");
+  const mark = "// sand-native " + target + " ";
+  const from = text.lastIndexOf(mark) + mark.length;
+  return text.slice(from, text.indexOf("\\n", from));
+}
+`;
+
+/**
+ * Returns the plugin, and `carried`: the comments that belong at the end of the bundle once it is built.
+ * @param {string} root
+ */
 export function embeddedNatives(root) {
-  return {
+  let addons = {};
+  const plugin = {
     name: "embedded-natives",
     setup(build) {
-      build.onLoad({ filter: /packages\/store\/src\/embedded-natives\.ts$/ }, async () => ({
-        contents: `export const embeddedNatives = ${JSON.stringify(await readAddons(root))};`,
-        loader: "js",
-      }));
+      build.onLoad({ filter: /packages\/store\/src\/embedded-natives\.ts$/ }, async () => {
+        addons = await readAddons(root);
+        const rows = Object.entries(addons).map(
+          ([target, { sha256 }]) =>
+            `"${target}": { sha256: "${sha256}", get packed() { return readCarried("${target}"); } }`,
+        );
+        return { contents: `${reader}export const embeddedNatives = {${rows.join(", ")}};`, loader: "js" };
+      });
       build.onLoad({ filter: /better-sqlite3\/lib\/binding\.js$/ }, () => ({
         contents: binding,
         resolveDir: root,
@@ -34,6 +56,11 @@ export function embeddedNatives(root) {
       }));
     },
   };
+  const carried = () =>
+    Object.entries(addons)
+      .map(([target, { packed }]) => `// sand-native ${target} ${packed}\n`)
+      .join("");
+  return { plugin, carried };
 }
 
 /** @param {string} root */
@@ -45,9 +72,14 @@ async function readAddons(root) {
     const bytes = await readFile(join(folder, `${target}.node`));
     addons[target] = {
       sha256: createHash("sha256").update(bytes).digest("hex"),
-      // Raw deflate has no header, so no time or system goes into the bundle.
-      deflated: deflateRawSync(bytes, { level: 9 }).toString("base64"),
+      packed: pack(bytes),
     };
   }
   return addons;
+}
+
+/** The window spans the whole file, which is worth a tenth of it. */
+function pack(bytes) {
+  const params = { [constants.BROTLI_PARAM_LGWIN]: 24, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length };
+  return brotliCompressSync(bytes, { params }).toString("base64");
 }

@@ -8,19 +8,31 @@ const daemonBanner =
   "// Reconstructed loopback box exec-daemon; Connect/protobuf transport, no desktop local-exec dependency.";
 
 export const outputs = {
-  host: { entry: "packages/host/src/main.ts", outfile: "dist/host-main.cjs", failpoints: false },
-  hostTest: { entry: "packages/host/src/main.ts", outfile: "dist/test/host-main.cjs", failpoints: true },
+  host: {
+    entry: "packages/host/src/main.ts",
+    outfile: "dist/host-main.cjs",
+    failpoints: false,
+    cached: true,
+  },
+  hostTest: {
+    entry: "packages/host/src/main.ts",
+    outfile: "dist/test/host-main.cjs",
+    failpoints: true,
+    cached: true,
+  },
   daemon: {
     entry: "packages/exec-daemon/src/main.ts",
     outfile: "dist/box-exec-daemon/main.cjs",
     banner: daemonBanner,
     failpoints: false,
+    cached: true,
   },
   daemonTest: {
     entry: "packages/exec-daemon/src/main.ts",
     outfile: "dist/test/box-exec-daemon/main.cjs",
     banner: daemonBanner,
     failpoints: true,
+    cached: true,
   },
   cli: {
     entry: "packages/cli/src/main.ts",

@@ -1,0 +1,34 @@
+/** What is proved of each issue: name of the part → what runs it. Each resolves with `{ figures, findings }`. */
+import { join } from "node:path";
+import * as kit from "../../packages/testkit/src/proofs/door.ts";
+import { proveContainer } from "./prove-container.mjs";
+import { proveSlowClient } from "./prove-slow-client.mjs";
+
+const report = (line) => console.log(`  ${line}`);
+
+const killSweep = (size) => (run) =>
+  kit.proveKillSweep({
+    ...size,
+    seed: run.seed,
+    hitsPerFailpoint: 3,
+    withControl: true,
+    stateFile: join(run.scratch, "kill-sweep.jsonl"),
+    keepFailedIn: join(run.scratch, "failed"),
+    report,
+  });
+
+export const proofs = {
+  2: {
+    "kill sweep": killSweep({ randomKills: 150, daemonKills: 30 }),
+    nonce: ({ bundles }) => kit.proveNonce({ bundles, posts: 200, kills: 50 }),
+    stream: ({ bundles, seed }) => kit.proveStream({ bundles, seed, byteCuts: 300, frameStride: 1 }),
+    secrets: ({ bundles }) => kit.proveSecrets({ bundles }),
+    fuzz: ({ bundles, seed }) => kit.runFuzz({ bundles, seed, requests: 20_000, perTargetMin: 500 }),
+  },
+  3: {
+    "kill sweep": killSweep({ randomKills: 320, daemonKills: 90 }),
+    "container kills": ({ seed }) => proveContainer({ kills: 100, seed, withControl: true, report }),
+    "slow client": () => proveSlowClient({ report }),
+    fuzz: ({ bundles, seed }) => kit.runFuzz({ bundles, seed, requests: 200_000, perTargetMin: 500 }),
+  },
+};
