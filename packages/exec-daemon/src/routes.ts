@@ -1,11 +1,12 @@
 /** Binds the verbs to the services. One file for each verb; nothing is decided here. */
 import type { ConnectRouter } from "@connectrpc/connect";
-import { Control, Files, Processes } from "@sand/protocol/exec";
+import { Control, Processes } from "@sand/protocol/exec";
 import type { SandboxMode } from "@sand/sandbox-policy";
 import type { BoxPolicy } from "./box-policy.ts";
 import { describeCapabilities } from "./control/capabilities.ts";
 import type { Ping } from "./control/ping.ts";
-import type { FileVerbs } from "./files/file-verbs.ts";
+import { registerFiles } from "./files/file-routes.ts";
+import type { BoxFiles } from "./files/file-verbs.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import { createAttach } from "./processes/attach.ts";
 import { forgetExecution } from "./processes/forget.ts";
@@ -21,7 +22,7 @@ export interface RouteDeps {
   readonly policy: BoxPolicy;
   readonly sandbox: SandboxMode;
   readonly ping: Ping;
-  readonly files: FileVerbs;
+  readonly files: BoxFiles;
   readonly start: StartDeps;
   readonly signal: SignalDeps;
 }
@@ -52,13 +53,6 @@ export function createRoutes(deps: RouteDeps): (router: ConnectRouter) => void {
       list: () => listExecutions(ledger),
       forget: (request) => forgetExecution(ledger, request),
     });
-    router.service(Files, {
-      read: (request) => files.read(request),
-      write: (request) => files.write(request),
-      list: (request) => files.list(request),
-      stat: (request) => files.stat(request),
-      grep: (request) => files.grep(request),
-      glob: (request) => files.glob(request),
-    });
+    registerFiles(router, files);
   };
 }

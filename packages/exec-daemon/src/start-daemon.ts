@@ -19,10 +19,7 @@ import type { DaemonConfig } from "./config.ts";
 import { createPing } from "./control/ping.ts";
 import { takeDaemonLock } from "./daemon-lock.ts";
 import { publishDiscovery } from "./discovery-file.ts";
-import { createFileProcess } from "./files/file-process.ts";
-import { createFileVerbs, type FileVerbs } from "./files/file-verbs.ts";
-import { removeHalfWritten } from "./files/remove-half-written.ts";
-import { openWriteJournal } from "./files/write-journal.ts";
+import { openBoxFiles } from "./files/open-files.ts";
 import { createKeeperPool, type KeeperPool } from "./keeper/keeper-pool.ts";
 import { type Ledger, openLedger } from "./ledger/ledger.ts";
 import { limits } from "./limits.ts";
@@ -80,7 +77,7 @@ async function open(deps: DaemonDeps, scope: Scope, identity: ProcessIdentity): 
     policy,
     sandbox: config.sandbox,
     ping,
-    files: openFiles(deps, scope, policy),
+    files: openBoxFiles({ ...config, selfCommand: deps.selfCommand, policy, log, scope }),
     start: {
       ledger,
       keepers,
@@ -112,16 +109,6 @@ async function open(deps: DaemonDeps, scope: Scope, identity: ProcessIdentity): 
     "the exec-daemon is ready",
   );
   return server.port;
-}
-
-/** In this process, or in one of the account that commands have. */
-function openFiles({ config, log, selfCommand }: DaemonDeps, scope: Scope, policy: BoxPolicy): FileVerbs {
-  const journal = config.ledger ? openWriteJournal(config.dataRoot) : undefined;
-  if (journal !== undefined) removeHalfWritten(journal, log);
-  if (policy.user === undefined) return createFileVerbs({ policy, journal });
-  const files = createFileProcess({ command: selfCommand, policy, journal });
-  scope.defer(() => files.close());
-  return files;
 }
 
 /** Ends with its keeper, which may be long after us, so no scope waits for it. */

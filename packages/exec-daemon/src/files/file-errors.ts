@@ -6,19 +6,27 @@ const codeByErrno: Readonly<Record<string, ErrorCode>> = {
   ENOTDIR: "file/not-a-directory",
   EISDIR: "file/not-a-file",
   ENXIO: "file/not-a-file",
+  EEXIST: "file/exists",
+  ENOTEMPTY: "file/not-empty",
+  EINVAL: "exec/invalid",
   ELOOP: "file/denied",
   EACCES: "file/denied",
   EPERM: "file/denied",
   EROFS: "file/denied",
+  EBUSY: "file/denied",
   ENAMETOOLONG: "exec/invalid",
   ENOSPC: "file/no-space",
   EDQUOT: "file/no-space",
   EFBIG: "file/no-space",
 };
 
+export function errnoOf(error: unknown): string | undefined {
+  return error instanceof Error && "code" in error ? String(error.code) : undefined;
+}
+
 export function toFileError(error: unknown): BoxError {
   if (error instanceof BoxError) return error;
-  const errno = error instanceof Error && "code" in error ? String(error.code) : "";
+  const errno = errnoOf(error) ?? "";
   const code = codeByErrno[errno] ?? "file/io";
   return new BoxError(code, errno === "" ? "the file operation failed" : `the file system says ${errno}`, {
     cause: error,

@@ -1,14 +1,15 @@
 /**
  * The daemon's end of the file process (`run-file-role.ts`): starts it when it is needed, hands it requests, keeps the
  * journal for it, and starts another one after its death. Requests that were on their way then fail, and may be
- * repeated: a write that was done is known by its operation id.
+ * repeated: a write that was done is known by its operation id. One that nobody needs for a while is ended.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { BoxError, type ErrorCode, errorCodes } from "@sand/protocol";
 import type { BoxPolicy } from "../box-policy.ts";
 import { limits } from "../limits.ts";
-import type { FileProblem, FileVerb, FromFileProcess, ToFileProcess } from "./file-messages.ts";
-import type { FileVerbs } from "./file-verbs.ts";
+import { fileLimits } from "./file-limits.ts";
+import type { FileProblem, FileStream, FileVerb, FromFileProcess, ToFileProcess } from "./file-messages.ts";
+import type { BoxFiles, FileStreams, FileVerbs } from "./file-verbs.ts";
 import type { WriteJournal } from "./write-journal.ts";
 
 export interface FileProcessDeps {
@@ -18,30 +19,27 @@ export interface FileProcessDeps {
   readonly journal: WriteJournal | undefined;
 }
 
-export interface FileProcess extends FileVerbs {
+export interface FileProcess extends BoxFiles {
   close(): void;
 }
 
 interface Waiting {
-  readonly resolve: (answer: object) => void;
+  /** undefined: a stream is at its end */
+  readonly resolve: (answer: object | undefined) => void;
   readonly reject: (error: BoxError) => void;
 }
 
 export function createFileProcess(deps: FileProcessDeps): FileProcess {
   const waiting = new Map<number, Waiting>();
-  let lastId = 0;
+  let [lastId, streams] = [0, 0];
   let child: ChildProcess | undefined;
+  let idle: NodeJS.Timeout | undefined;
 
   function start(): ChildProcess {
-    const [program, ...args] = deps.command;
-    const started = spawn(program, [...args, "files"], {
-      cwd: "/",
-      env: { PATH: deps.policy.commandEnv.PATH ?? "", LANG: "C.UTF-8" },
-      stdio: ["ignore", "ignore", "ignore", "ipc"],
-      serialization: "advanced",
-    });
+    const started = spawnRole(deps);
     const onGone = (): void => {
-      if (child === started) child = undefined;
+      if (child !== started) return;
+      child = undefined;
       for (const [id, { reject }] of waiting) {
         waiting.delete(id);
         reject(new BoxError("file/io", "the process for file operations ended; repeat the request"));
@@ -56,59 +54,121 @@ export function createFileProcess(deps: FileProcessDeps): FileProcess {
   }
 
   async function hear(from: ChildProcess, message: FromFileProcess): Promise<void> {
-    switch (message.kind) {
-      case "answer":
-        waiting.get(message.id)?.resolve(message.answer);
-        waiting.delete(message.id);
-        return;
-      case "problem":
-        waiting.get(message.id)?.reject(toError(message.problem));
-        waiting.delete(message.id);
-        return;
-      case "find":
-      case "put":
-        await keepJournal(from, message);
+    if (message.kind === "find" || message.kind === "put") {
+      await keepJournal(deps.journal, from, message);
+      return;
     }
+    const one = waiting.get(message.id);
+    waiting.delete(message.id);
+    if (message.kind === "problem") one?.reject(toError(message.problem));
+    else one?.resolve(message.kind === "answer" ? message.answer : undefined);
+    restIfIdle();
   }
 
-  async function keepJournal(
-    from: ChildProcess,
-    message: Extract<FromFileProcess, { kind: "find" | "put" }>,
-  ): Promise<void> {
-    const { id, operationId } = message;
-    try {
-      if (message.kind === "put") await deps.journal?.put(operationId, message.intent);
-      const intent = message.kind === "find" ? await deps.journal?.find(operationId) : undefined;
-      tell(from, { kind: "journal", id, intent });
-    } catch {
-      // The request that asked fails with it, and says so to its caller.
-      tell(from, { kind: "journal-failed", id });
-    }
+  /** Whoever asks next starts another one. */
+  function restIfIdle(): void {
+    clearTimeout(idle);
+    if (waiting.size > 0 || streams > 0) return;
+    idle = setTimeout(close, fileLimits.idleMaxMs).unref();
   }
 
-  function ask(verb: FileVerb, request: object): Promise<object> {
+  function close(): void {
+    clearTimeout(idle);
+    const ending = child;
+    child = undefined;
+    if (ending?.connected === true) ending.disconnect();
+  }
+
+  async function ask(
+    to: ChildProcess,
+    message: Extract<ToFileProcess, { id: number }>,
+  ): Promise<object | undefined> {
     if (waiting.size >= limits.fileRequestsMax)
       throw new BoxError("exec/too-many", `${limits.fileRequestsMax} file operations are on their way`);
-    child ??= start();
-    lastId += 1;
-    const { promise, resolve, reject } = Promise.withResolvers<object>();
-    waiting.set(lastId, { resolve, reject });
-    tell(child, { kind: "request", id: lastId, verb, request });
-    return promise;
+    clearTimeout(idle);
+    const { promise, resolve, reject } = Promise.withResolvers<object | undefined>();
+    waiting.set(message.id, { resolve, reject });
+    tell(to, message);
+    return await promise;
   }
 
+  function nextId(): number {
+    lastId += 1;
+    return lastId;
+  }
+
+  async function* follow(
+    stream: FileStream,
+    request: object,
+    signal: AbortSignal,
+  ): AsyncGenerator<object, void, undefined> {
+    if (streams >= fileLimits.streamsMax)
+      throw new BoxError("exec/too-many", `${fileLimits.streamsMax} streams of files are open`);
+    streams += 1;
+    child ??= start();
+    const [to, id] = [child, nextId()];
+    const cancel = (): void => tell(to, { kind: "cancel", id });
+    signal.addEventListener("abort", cancel, { once: true });
+    try {
+      tell(to, { kind: "stream", id, stream, request });
+      while (!signal.aborted) {
+        if (child !== to) throw new BoxError("file/io", "the process for file operations ended");
+        const item = await ask(to, { kind: "pull", id });
+        if (item === undefined) return;
+        yield item;
+      }
+    } finally {
+      signal.removeEventListener("abort", cancel);
+      cancel();
+      streams -= 1;
+      restIfIdle();
+    }
+  }
+
+  // The other end runs the verb or stream of that name, whose answers have that one's type.
+  const verb = <Verb extends FileVerb>(name: Verb): FileVerbs[Verb] =>
+    (async (request: object) => {
+      child ??= start();
+      return await ask(child, { kind: "request", id: nextId(), verb: name, request });
+    }) as FileVerbs[Verb];
+  const stream = <Stream extends FileStream>(name: Stream): FileStreams[Stream] =>
+    ((request: object, signal: AbortSignal) => follow(name, request, signal)) as FileStreams[Stream];
+
   return {
-    // The other end runs the verb of that name, whose answer has that verb's type.
-    read: async (request) => (await ask("read", request)) as Awaited<ReturnType<FileVerbs["read"]>>,
-    write: async (request) => (await ask("write", request)) as Awaited<ReturnType<FileVerbs["write"]>>,
-    list: async (request) => (await ask("list", request)) as Awaited<ReturnType<FileVerbs["list"]>>,
-    stat: async (request) => (await ask("stat", request)) as Awaited<ReturnType<FileVerbs["stat"]>>,
-    grep: async (request) => (await ask("grep", request)) as Awaited<ReturnType<FileVerbs["grep"]>>,
-    glob: async (request) => (await ask("glob", request)) as Awaited<ReturnType<FileVerbs["glob"]>>,
-    close() {
-      if (child?.connected === true) child.disconnect();
-    },
+    ...{ read: verb("read"), write: verb("write"), append: verb("append") },
+    ...{ list: verb("list"), stat: verb("stat"), grep: verb("grep"), glob: verb("glob") },
+    ...{ make: verb("make"), move: verb("move"), copy: verb("copy"), remove: verb("remove") },
+    ...{ uploadPiece: verb("uploadPiece"), uploadStatus: verb("uploadStatus") },
+    ...{ uploadCommit: verb("uploadCommit"), uploadDrop: verb("uploadDrop"), git: verb("git") },
+    ...{ listStream: stream("listStream"), watch: stream("watch"), tree: stream("tree") },
+    close,
   };
+}
+
+function spawnRole({ command, policy }: FileProcessDeps): ChildProcess {
+  const [program, ...args] = command;
+  return spawn(program, [...args, "files"], {
+    cwd: "/",
+    env: { PATH: policy.commandEnv.PATH ?? "", LANG: "C.UTF-8" },
+    stdio: ["ignore", "ignore", "ignore", "ipc"],
+    serialization: "advanced",
+  });
+}
+
+async function keepJournal(
+  journal: WriteJournal | undefined,
+  from: ChildProcess,
+  message: Extract<FromFileProcess, { kind: "find" | "put" }>,
+): Promise<void> {
+  const { id, operationId } = message;
+  try {
+    if (message.kind === "put") await journal?.put(operationId, message.intent);
+    const intent = message.kind === "find" ? await journal?.find(operationId) : undefined;
+    tell(from, { kind: "journal", id, intent });
+  } catch {
+    // The request that asked fails with it, and says so to its caller.
+    tell(from, { kind: "journal-failed", id });
+  }
 }
 
 function tell(child: ChildProcess, message: ToFileProcess): void {

@@ -1,9 +1,9 @@
 /** Glob: files whose path matches a pattern, the newest first. Ignored files and `.git` are left out. */
-import { join } from "node:path";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { BoxError } from "@sand/protocol";
 import type { FilesGlobRequest, FilesGlobResponseSchema } from "@sand/protocol/exec";
 import { limits } from "../limits.ts";
+import { asRaw, bytesOf, joinRaw, oddBytesOf, textOf } from "./raw-path.ts";
 import type { Search } from "./search-program.ts";
 
 export async function globFiles(
@@ -16,30 +16,35 @@ export async function globFiles(
     limits.searchFilesMax,
   );
   const found: string[] = [];
+  let skipped = 0;
+  let hasMore = false;
   const end = await search({
-    path: request.path,
+    at: request,
     args: [
-      "--no-config",
-      "--hidden",
-      "--null",
-      "--sortr",
-      "modified",
-      "--glob",
-      request.pattern,
-      "--glob",
-      "!.git",
-      "--files",
+      ...["--no-config", "--hidden", "--null", "--sortr", "modified"],
+      ...(request.noIgnore ? ["--no-ignore"] : []),
+      ...["--glob", request.pattern, "--glob", "!.git", "--files"],
     ],
     separator: 0,
+    deadlineMs: request.deadlineMs,
     onRecord(record) {
-      if (found.length === filesMax) return false;
-      found.push(record.toString("utf8"));
+      if (skipped < request.skipFiles) {
+        skipped += 1;
+        return true;
+      }
+      hasMore = found.length === filesMax;
+      if (hasMore) return false;
+      found.push(record.toString("latin1"));
       return true;
     },
   });
+  const paths = found.map((path) => joinRaw(end.shownRoot, asRaw(path)));
+  const isOdd = paths.some((path) => oddBytesOf(path).length > 0);
   return {
-    paths: found.map((path) => join(end.shownRoot, path)),
+    paths: paths.map(textOf),
+    pathsBytes: isOdd ? paths.map((path) => new Uint8Array(bytesOf(path))) : [],
     truncated: end.truncated,
     timedOut: end.timedOut,
+    nextSkipFiles: hasMore ? request.skipFiles + filesMax : 0,
   };
 }

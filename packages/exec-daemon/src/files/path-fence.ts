@@ -4,27 +4,29 @@
  *
  * Enclosed commands see another `/tmp` than this process; a path there is led to the folder that they see.
  */
-import { constants, readlinkSync } from "node:fs";
-import { type FileHandle, open } from "node:fs/promises";
 import { resolve } from "node:path";
 import { BoxError } from "@sand/protocol";
 import { isBeneath } from "@sand/sandbox-policy";
 import type { BoxPolicy } from "../box-policy.ts";
-import { toFileError } from "./file-errors.ts";
+import { type AskedPath, asRaw, type RawPath, rawOfAsked, rawOfText } from "./raw-path.ts";
 
 export type Access = "read" | "write";
 
 export interface PathFence {
-  /** The absolute path that a name stands for, here. */
-  locate(path: string): string;
+  /** The absolute path that a request means, here. */
+  locate(asked: AskedPath): RawPath;
+  /** The same for what a link holds. */
+  locateRaw(path: RawPath): RawPath;
   /** The name under which a command finds a path that we found. */
-  show(path: string): string;
+  show(path: RawPath): RawPath;
   /** Throws `file/denied` when the real path is closed to this access. */
-  check(realPath: string, access: Access): void;
-  /** Opens what is there and checks where it really lies. Never waits for the other end of a pipe. */
-  open(path: string, flags: number, access: Access): Promise<FileHandle>;
+  check(realPath: RawPath, access: Access): void;
+  /** Throws `file/denied` when a path that begins in one of the agents' folders has left them by a link. */
+  checkReach(asked: RawPath, realPath: RawPath): void;
+  /** Throws `file/denied` when taking the path away would take away a root or what is closed. */
+  checkRemovable(realPath: RawPath): void;
   /** The real paths that are closed, for a search to leave out. */
-  readonly closed: readonly string[];
+  readonly closed: readonly RawPath[];
 }
 
 /** nothing of use to a file tool, and every process's secrets */
@@ -32,10 +34,12 @@ const alwaysClosed = ["/proc", "/dev", "/sys"] as const;
 
 export function createPathFence(policy: BoxPolicy): PathFence {
   const isEnclosed = policy.decision.kind === "enclose";
-  const closed = policy.masked.map((mask) => mask.path);
-  const openRoots = isEnclosed ? [policy.workspaceRoot, policy.temporaryRoot] : [policy.workspaceRoot];
+  const closed = policy.masked.map((mask) => rawOfText(mask.path));
+  const [workspace, temporary] = [rawOfText(policy.workspaceRoot), rawOfText(policy.temporaryRoot)];
+  const openRoots = isEnclosed ? [workspace, temporary] : [workspace];
+  const isOpen = (path: RawPath): boolean => openRoots.some((root) => isBeneath(path, root));
 
-  function isClosed(path: string): boolean {
+  function isClosed(path: RawPath): boolean {
     if (alwaysClosed.some((root) => isBeneath(path, root))) return true;
     const closest = [...closed, ...openRoots]
       .filter((root) => isBeneath(path, root))
@@ -45,55 +49,33 @@ export function createPathFence(policy: BoxPolicy): PathFence {
     return isEnclosed && isBeneath(path, "/tmp");
   }
 
-  function check(realPath: string, access: Access): void {
-    const isWritable = !isEnclosed || openRoots.some((root) => isBeneath(realPath, root));
-    if (isClosed(realPath)) throw new BoxError("file/denied", "this path is closed to agents");
-    if (access === "write" && !isWritable)
-      throw new BoxError("file/denied", "only the workspace and /tmp can be written");
+  function locateRaw(path: RawPath): RawPath {
+    const absolute = asRaw(resolve(workspace, path));
+    const isHidden = isEnclosed && isBeneath(absolute, "/tmp") && !isOpen(absolute);
+    return isHidden ? asRaw(resolve(temporary, `.${absolute.slice("/tmp".length)}`)) : absolute;
   }
 
   return {
     closed,
-    check,
-    locate(path) {
-      if (path.includes("\0")) throw new BoxError("exec/invalid", "a path holds no NUL");
-      const absolute = resolve(policy.workspaceRoot, path);
-      const isHidden =
-        isEnclosed && isBeneath(absolute, "/tmp") && !openRoots.some((root) => isBeneath(absolute, root));
-      return isHidden ? resolve(policy.temporaryRoot, `.${absolute.slice("/tmp".length)}`) : absolute;
-    },
+    locateRaw,
+    locate: (asked) => locateRaw(rawOfAsked(asked)),
     show(path) {
-      return isEnclosed && isBeneath(path, policy.temporaryRoot)
-        ? `/tmp${path.slice(policy.temporaryRoot.length)}`
-        : path;
+      return isEnclosed && isBeneath(path, temporary) ? asRaw(`/tmp${path.slice(temporary.length)}`) : path;
     },
-    async open(path, flags, access) {
-      const handle = await openQuietly(path, flags);
-      try {
-        check(realPathOf(handle), access);
-        return handle;
-      } catch (error) {
-        await handle.close();
-        throw error;
-      }
+    check(realPath, access) {
+      if (isClosed(realPath)) throw new BoxError("file/denied", "this path is closed to agents");
+      if (access === "write" && isEnclosed && !isOpen(realPath))
+        throw new BoxError("file/denied", "only the workspace and /tmp can be written");
+    },
+    checkReach(asked, realPath) {
+      if (!isOpen(asked) || isOpen(realPath)) return;
+      throw new BoxError("file/denied", "a link on the way leads out of the workspace");
+    },
+    checkRemovable(realPath) {
+      if (realPath === "/" || openRoots.includes(realPath))
+        throw new BoxError("file/denied", "a root can't be taken away");
+      if ([...closed, ...openRoots, ...alwaysClosed].some((path) => isBeneath(path, realPath)))
+        throw new BoxError("file/denied", "a part of this folder is closed to agents");
     },
   };
-}
-
-/** Where an open file really lies. */
-export function realPathOf(handle: FileHandle): string {
-  return readlinkSync(`/proc/self/fd/${handle.fd}`);
-}
-
-/** The path by which the open folder itself is reached, whatever its name is turned into. */
-export function pathWithin(folder: FileHandle, name: string): string {
-  return `/proc/self/fd/${folder.fd}/${name}`;
-}
-
-async function openQuietly(path: string, flags: number): Promise<FileHandle> {
-  try {
-    return await open(path, flags | constants.O_NONBLOCK | constants.O_NOCTTY);
-  } catch (error) {
-    throw toFileError(error);
-  }
 }

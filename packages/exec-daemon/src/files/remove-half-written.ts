@@ -3,8 +3,9 @@
  * renamed. Only writes that the journal knows as unfinished are looked after, and only names that such a write makes.
  */
 import { readdirSync, realpathSync, rmSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname } from "node:path";
 import { isTemporaryOf, type Logger } from "@sand/node-kit";
+import { bytesOf, joinRaw, rawOfText } from "./raw-path.ts";
 import type { StoredWriteJournal } from "./write-journal.ts";
 
 export function removeHalfWritten(journal: StoredWriteJournal, log: Logger): void {
@@ -13,8 +14,9 @@ export function removeHalfWritten(journal: StoredWriteJournal, log: Logger): voi
       const folder = dirname(path);
       // A folder that is a link by now isn't the one that was written to.
       if (realpathSync(folder) !== folder) continue;
-      for (const name of readdirSync(folder)) {
-        if (isTemporaryOf(basename(path), name)) rmSync(join(folder, name), { force: true });
+      for (const name of readdirSync(folder, { encoding: "latin1" })) {
+        if (!isTemporaryOf(rawOfText(basename(path)), name)) continue;
+        rmSync(bytesOf(joinRaw(rawOfText(folder), name)), { force: true });
       }
     } catch (error) {
       // The folder may be gone by now; what can't be cleaned must not keep the daemon from starting.

@@ -1,19 +1,21 @@
 /**
- * The role `files` of the daemon's program: does file operations as the account that commands have, so that the kernel
- * refuses what that account may not touch.
+ * The role `files` of the daemon's program: does file operations apart from the daemon, which goes on answering meanwhile,
+ * and as the account that commands have, so that the kernel refuses what that account may not touch.
  *
- * Only the effective account changes. A command can therefore neither trace this process nor signal it, and what it
+ * Where that is another account, only the effective one changes. A command can therefore neither trace this process nor signal it, and what it
  * answers can be believed. It ends when its daemon goes away.
  */
 import { BoxError } from "@sand/protocol";
 import type { CommandUser } from "../command-user.ts";
 import type { FileProblem, FromFileProcess, ToFileProcess } from "./file-messages.ts";
-import { createFileVerbs, type FileVerbs } from "./file-verbs.ts";
+import { createOpenStreams, type OpenStreams } from "./file-streams.ts";
+import { type BoxFiles, createFileVerbs } from "./file-verbs.ts";
 import type { WriteIntent, WriteJournal } from "./write-journal.ts";
 
 export async function runFileRole(): Promise<void> {
   const journal = createJournalByDaemon();
-  let verbs: FileVerbs | undefined;
+  let verbs: BoxFiles | undefined;
+  let streams: OpenStreams | undefined;
   process.on("message", (message: ToFileProcess) => {
     switch (message.kind) {
       case "open":
@@ -22,9 +24,19 @@ export async function runFileRole(): Promise<void> {
           policy: message.policy,
           journal: message.hasJournal ? journal.port : undefined,
         });
+        streams = createOpenStreams({ files: verbs, send, describe });
         return;
       case "request":
         void answer(verbs, message);
+        return;
+      case "stream":
+        streams?.open(message);
+        return;
+      case "pull":
+        void streams?.pull(message.id);
+        return;
+      case "cancel":
+        streams?.cancel(message.id);
         return;
       case "journal":
         journal.settle(message.id, { intent: message.intent });
@@ -44,7 +56,7 @@ function becomeUser(user: CommandUser): void {
 }
 
 async function answer(
-  verbs: FileVerbs | undefined,
+  verbs: BoxFiles | undefined,
   { id, verb, request }: Extract<ToFileProcess, { kind: "request" }>,
 ): Promise<void> {
   try {

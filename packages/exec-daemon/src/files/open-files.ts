@@ -1,0 +1,25 @@
+/** The file operations of a daemon: in a process of their own, with the journal of writes that stays with the daemon. */
+import type { Logger, Scope } from "@sand/node-kit";
+import type { BoxPolicy } from "../box-policy.ts";
+import { createFileProcess } from "./file-process.ts";
+import type { BoxFiles } from "./file-verbs.ts";
+import { removeHalfWritten } from "./remove-half-written.ts";
+import { openWriteJournal } from "./write-journal.ts";
+
+export interface OpenFilesDeps {
+  readonly dataRoot: string;
+  /** whether writes are remembered */
+  readonly ledger: boolean;
+  readonly selfCommand: readonly [string, ...string[]];
+  readonly policy: BoxPolicy;
+  readonly log: Logger;
+  readonly scope: Scope;
+}
+
+export function openBoxFiles(deps: OpenFilesDeps): BoxFiles {
+  const journal = deps.ledger ? openWriteJournal(deps.dataRoot) : undefined;
+  if (journal !== undefined) removeHalfWritten(journal, deps.log);
+  const files = createFileProcess({ command: deps.selfCommand, policy: deps.policy, journal });
+  deps.scope.defer(() => files.close());
+  return files;
+}
