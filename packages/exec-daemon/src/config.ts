@@ -27,6 +27,10 @@ export interface DaemonConfig {
   readonly host: string;
   readonly rpcPort: number;
   readonly token: string;
+  readonly ptyPort: number;
+  /** somebody asked for exactly that port */
+  readonly isPtyPortFixed: boolean;
+  readonly ptyAllowedOrigins: readonly string[];
   /** files that hold secrets; masked from commands and from the file operations */
   readonly secretFiles: readonly string[];
   readonly dataRoot: string;
@@ -56,11 +60,17 @@ export const daemonSettings = {
     fallback: ports.execRpc,
     about: "port of the RPC service; 0 is any",
   }),
-  ptyPort: setting({
+  ptyPort: setting<number | null>({
     names: ["SAND_BOX_PTY_PORT"],
     parse: portValue,
-    fallback: ports.execPty,
-    about: "port of terminals; not built yet",
+    fallback: null,
+    about: "port of terminals; 0 is any, as when the RPC port is 0",
+  }),
+  ptyAllowedOrigins: setting({
+    names: ["SAND_PTY_ALLOWED_ORIGINS"],
+    parse: textValue,
+    fallback: "",
+    about: "origins of web pages that may open terminals, separated by commas",
   }),
   token: setting({
     names: ["SAND_BOX_EXEC_DAEMON_AUTH_TOKEN"],
@@ -171,6 +181,9 @@ function readToken(given: string, file: string, host: string): string {
   if (loopbackHosts.includes(host)) return "local";
   throw new BoxError("config/invalid", `listening on ${host} needs a token of its own`, {
     hint: "set SAND_BOX_EXEC_DAEMON_AUTH_TOKEN_FILE, or listen on 127.0.0.1",
+    ptyPort: values.ptyPort ?? (values.rpcPort === 0 ? 0 : ports.execPty),
+    isPtyPortFixed: values.ptyPort !== null,
+    ptyAllowedOrigins: values.ptyAllowedOrigins.split(",").flatMap((origin) => origin.trim() || []),
   });
 }
 

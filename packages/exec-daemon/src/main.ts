@@ -1,7 +1,7 @@
 /**
- * The exec-daemon's program. One file plays three roles: `daemon` (the default) serves the host, `keeper` keeps one
- * execution and outlives the daemon, `files` does file operations as another account. The last two load nothing of the
- * daemon.
+ * The exec-daemon's program. One file plays four roles: `daemon` (the default) serves the host, `keeper` keeps one
+ * execution and outlives the daemon, `files` does file operations as another account, `screens` is a thread of the
+ * daemon that draws terminals. The last three load nothing of the daemon.
  */
 import { writeSync } from "node:fs";
 
@@ -32,8 +32,14 @@ async function runFilesRole(): Promise<void> {
   await runFileRole();
 }
 
+async function runScreensRole(): Promise<void> {
+  const { runScreenRole } = await import("./pty/screen-role.ts");
+  await runScreenRole();
+}
+
 function chooseRole(name: string | undefined): () => Promise<void> {
   if (name === "keeper") return runKeeperRole;
+  if (name === "screens") return runScreensRole;
   return name === "files" ? runFilesRole : runDaemon;
 }
 

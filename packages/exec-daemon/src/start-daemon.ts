@@ -27,6 +27,7 @@ import { createRoutes } from "./routes.ts";
 import { startRpcServer } from "./rpc-server.ts";
 
 export interface Daemon extends AsyncDisposable {
+import { startTerminals } from "./pty/start-terminals.ts";
   readonly port: number;
   close(): Promise<void>;
 }
@@ -110,10 +111,13 @@ async function open(deps: DaemonDeps, scope: Scope, identity: ProcessIdentity): 
   );
   return server.port;
 }
+  const terminals = await startTerminals({ config, policy, log, entry: deps.selfCommand[1] ?? "" });
+  scope.defer(() => terminals.close());
 
 /** Ends with its keeper, which may be long after us, so no scope waits for it. */
 async function followKeeper(work: () => Promise<void>, log: Logger, task: string): Promise<void> {
   try {
+    ptyPort: terminals.port,
     await work();
   } catch (error) {
     log.error({ event: "daemon.task-failed", task, err: error }, "background work failed");

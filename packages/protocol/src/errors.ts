@@ -94,6 +94,11 @@ export const errorCodes = {
   "mcp/malformed": { http: 502, connect: "aborted", retry: "later", public: true },
   "mcp/unavailable": { http: 503, connect: "unavailable", retry: "later", public: true },
   "mcp/timeout": { http: 504, connect: "deadline_exceeded", retry: "later", public: true },
+  "terminal/unknown": { http: 404, connect: "not_found", retry: "never", public: true },
+  "terminal/origin": { http: 403, connect: "permission_denied", retry: "never", public: true },
+  "terminal/lease-held": { http: 409, connect: "failed_precondition", retry: "later", public: true },
+  "terminal/not-writer": { http: 409, connect: "failed_precondition", retry: "never", public: true },
+  "terminal/ended": { http: 410, connect: "failed_precondition", retry: "never", public: true },
 } as const satisfies Record<string, ErrorRow>;
 
 export type ErrorCode = keyof typeof errorCodes;

@@ -8,6 +8,8 @@ export interface ExecDiscovery {
   readonly version: 1;
   readonly host: string;
   readonly rpcPort: number;
+  /** where terminals are; absent in a daemon of before they were built */
+  readonly ptyPort?: number;
   readonly pid: number;
   /** field 22 of `/proc/<pid>/stat` */
   readonly startTime: string;

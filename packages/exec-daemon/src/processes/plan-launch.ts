@@ -52,7 +52,8 @@ function planEnclosed(policy: BoxPolicy, request: StartRequest): LaunchPlan {
       readOnlyRoots: [],
       masked: [...policy.masked, ...resolveMasked(request.sandbox?.maskedPaths ?? [])],
     },
-    { cwd: cwd.inside, argv: inner, infoFd },
+    // A terminal's shell controls its jobs as the leader of the terminal's own session.
+    { cwd: cwd.inside, argv: inner, ...(request.tty ? { infoFd: null, keepSession: true } : { infoFd }) },
   );
   // bubblewrap itself starts where we are sure to be allowed to be; the command's folder is its own argument.
   return { ...common, argv: [decision.program, ...args], cwd: policy.workspaceRoot, sandboxed: true };

@@ -1,0 +1,40 @@
+/**
+ * Turns a request for a terminal into what a backend runs. It goes through the plan of commands, so account, fence,
+ * environment and folder are exactly theirs; only the terminal's own variables come on top.
+ */
+import { existsSync } from "node:fs";
+import { create } from "@bufbuild/protobuf";
+import { StartRequestSchema } from "@sand/protocol/exec";
+import type { BoxPolicy } from "../box-policy.ts";
+import { validateStart } from "../processes/parse-start.ts";
+import { planLaunch } from "../processes/plan-launch.ts";
+import type { SpawnRequest } from "./parse-spawn.ts";
+import type { TerminalPlan } from "./terminal.ts";
+
+/** what a program may expect of our clients; a request can say otherwise */
+const terminalEnv = { TERM: "xterm-256color" } as const;
+
+export function planTerminal(policy: BoxPolicy, request: SpawnRequest, id: string): TerminalPlan {
+  const command = request.argv.length > 0 ? request.argv : [loginShell(policy), "-l"];
+  const start = create(StartRequestSchema, {
+    ...{ processId: id, command: { case: "argv", value: { args: [...command] } }, cwd: request.cwd },
+    ...{ env: { ...terminalEnv, ...request.env }, tty: true },
+  });
+  validateStart({ ...start, tty: false });
+  const launch = planLaunch(policy, start);
+  return {
+    ...{
+      id,
+      command,
+      user: launch.user,
+      onDisconnect: request.onDisconnect,
+      idleGraceMs: request.idleGraceMs,
+    },
+    launch: { argv: launch.argv, env: launch.env, cwd: launch.cwd, cols: request.cols, rows: request.rows },
+  };
+}
+
+function loginShell(policy: BoxPolicy): string {
+  const asked = policy.commandEnv.SHELL ?? "";
+  return [asked, "/bin/bash"].find((path) => path.startsWith("/") && existsSync(path)) ?? "/bin/sh";
+}

@@ -1,0 +1,61 @@
+/** Puts terminals together: backend, screens, table, port. The daemon starts them by this alone. */
+import { join } from "node:path";
+import { type Logger, systemClock } from "@sand/node-kit";
+import type { BoxPolicy } from "../box-policy.ts";
+import type { DaemonConfig } from "../config.ts";
+import { createNodePtyBackend } from "./node-pty-backend.ts";
+import { startPtyServer } from "./pty-server.ts";
+import { createScreens } from "./screens.ts";
+import { createTerminalTable, type TerminalTable } from "./terminal-table.ts";
+import { createTickets } from "./tickets.ts";
+
+export interface Terminals {
+  readonly port: number;
+  readonly table: TerminalTable;
+  close(): Promise<void>;
+}
+
+export interface TerminalsDeps {
+  readonly config: DaemonConfig;
+  readonly policy: BoxPolicy;
+  readonly log: Logger;
+  /** this program's file, for the thread of screens */
+  readonly entry: string;
+}
+
+export async function startTerminals({ config, policy, log, entry }: TerminalsDeps): Promise<Terminals> {
+  const backend = createNodePtyBackend({ nativesFolder: join(config.dataRoot, "natives") });
+  const screens = createScreens({ entry, log });
+  const table = createTerminalTable({ policy, backend, screens, clock: systemClock, log });
+  const tickets = createTickets(systemClock);
+  const { host, token, ptyAllowedOrigins: allowedOrigins } = config;
+  const start = (port: number) => startPtyServer({ host, port, token, allowedOrigins, table, tickets, log });
+  const server = await startSomewhere(config, log, start);
+  return {
+    port: server.port,
+    table,
+    async close() {
+      await table.close();
+      await server.close();
+    },
+  };
+}
+
+/** A port that nobody asked for may be another's; the discovery file then says where we are. */
+async function startSomewhere<T>(
+  config: DaemonConfig,
+  log: Logger,
+  start: (port: number) => Promise<T>,
+): Promise<T> {
+  try {
+    return await start(config.ptyPort);
+  } catch (error) {
+    const isTaken = error instanceof Error && "code" in error && error.code === "EADDRINUSE";
+    if (!isTaken || config.isPtyPortFixed) throw error;
+    log.warn(
+      { event: "pty.port-taken", port: config.ptyPort },
+      "the terminals' port is taken: another one is used",
+    );
+    return await start(0);
+  }
+}
