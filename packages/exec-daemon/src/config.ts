@@ -35,6 +35,8 @@ export interface DaemonConfig {
   readonly secretFiles: readonly string[];
   readonly dataRoot: string;
   readonly workspaceRoot: string;
+  /** where plugins are installed: in reach of commands, and theirs to read only */
+  readonly pluginsRoot: string;
   readonly sandbox: SandboxMode;
   /** false: nothing is found again after a start. Exists so that a test can show what the ledger is for. */
   readonly ledger: boolean;
@@ -97,6 +99,12 @@ export const daemonSettings = {
     fallback: "",
     about: "default folder of commands",
   }),
+  pluginsRoot: setting({
+    names: ["SAND_PLUGINS_ROOT"],
+    parse: textValue,
+    fallback: "",
+    about: "where plugins are installed; beside the data root when not set",
+  }),
   sandbox: setting({
     names: ["SAND_SANDBOX"],
     parse: oneOf(sandboxModes),
@@ -158,12 +166,16 @@ export function parseDaemonConfig(env: Env): DaemonConfig {
     (path) => path !== "",
   );
   const commandUser = values.commandUid === null ? undefined : readCommandUser(values.commandUid);
+  const dataRoot = resolve(
+    values.dataRoot || (existsSync(boxDataRoot) ? boxDataRoot : join(homedir(), ".sand")),
+  );
   return Object.freeze({
     host: values.host,
     rpcPort: values.rpcPort,
     token,
     secretFiles: secretFiles.map((path) => resolve(path)),
-    dataRoot: resolve(values.dataRoot || (existsSync(boxDataRoot) ? boxDataRoot : join(homedir(), ".sand"))),
+    dataRoot,
+    pluginsRoot: resolve(values.pluginsRoot || `${dataRoot}-plugins`),
     workspaceRoot: resolve(values.workspaceRoot || (existsSync("/workspace") ? "/workspace" : process.cwd())),
     sandbox: values.sandbox,
     ledger: values.ledger,

@@ -4,10 +4,12 @@ import { Control, Processes } from "@sand/protocol/exec";
 import type { SandboxMode } from "@sand/sandbox-policy";
 import type { BoxPolicy } from "./box-policy.ts";
 import { describeCapabilities } from "./control/capabilities.ts";
+import type { OpenedControl } from "./control/open-control.ts";
 import type { Ping } from "./control/ping.ts";
 import { registerFiles } from "./files/file-routes.ts";
 import type { BoxFiles } from "./files/file-verbs.ts";
 import type { Ledger } from "./ledger/ledger.ts";
+import { registerMcpRoutes } from "./mcp/mcp-routes.ts";
 import { createAttach } from "./processes/attach.ts";
 import { forgetExecution } from "./processes/forget.ts";
 import { listExecutions } from "./processes/list.ts";
@@ -18,6 +20,7 @@ import { createWait } from "./processes/wait.ts";
 import { createStdinVerbs } from "./processes/write.ts";
 
 export interface RouteDeps {
+  readonly control: OpenedControl;
   readonly ledger: Ledger;
   readonly policy: BoxPolicy;
   readonly sandbox: SandboxMode;
@@ -41,7 +44,9 @@ export function createRoutes(deps: RouteDeps): (router: ConnectRouter) => void {
     router.service(Control, {
       ping: (request) => deps.ping(request),
       capabilities: () => describeCapabilities(policy, deps.sandbox, deps.start.ledgerEnabled),
+      ...deps.control.verbs,
     });
+    registerMcpRoutes(router, deps.control.mcp, deps.signal.clock);
     router.service(Processes, {
       start: (request) => start(request),
       attach: (request, context) => attach(request, context.signal),

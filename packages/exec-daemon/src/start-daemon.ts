@@ -16,6 +16,9 @@ import {
 import { invariant } from "@sand/protocol";
 import { type BoxPolicy, openBoxPolicy } from "./box-policy.ts";
 import type { DaemonConfig } from "./config.ts";
+import { createBoxEnvironment } from "./control/box-environment.ts";
+import { withEnvironment } from "./control/live-policy.ts";
+import { openControl } from "./control/open-control.ts";
 import { createPing } from "./control/ping.ts";
 import { takeDaemonLock } from "./daemon-lock.ts";
 import { publishDiscovery } from "./discovery-file.ts";
@@ -60,7 +63,8 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
 
 async function open(deps: DaemonDeps, scope: Scope, identity: ProcessIdentity): Promise<number> {
   const { config, log } = deps;
-  const policy = await openBoxPolicy(config);
+  const environment = createBoxEnvironment();
+  const policy = withEnvironment(await openBoxPolicy(config), environment);
   saySandbox(log, config, policy);
   const ledger = openLedger({ dataRoot: config.dataRoot, enabled: config.ledger, clock: systemClock, log });
   scope.defer(() => ledger.close());
@@ -73,7 +77,9 @@ async function open(deps: DaemonDeps, scope: Scope, identity: ProcessIdentity): 
   const ping = createPing({ ledger, identity, workspaceRoot: policy.workspaceRoot });
   scope.defer(() => ping[Symbol.dispose]());
   const run = (name: string, work: (signal: AbortSignal) => Promise<void>): void => scope.run(name, work);
+  const control = openControl({ ...config, policy, environment, ledger, scope, log });
   const routes = createRoutes({
+    control,
     ledger,
     policy,
     sandbox: config.sandbox,
