@@ -3,10 +3,11 @@
  *
  * Why nothing is lost. When the last writer of a terminal is gone, the kernel reports a hang-up together with what is
  * still queued, and the event loop takes a hang-up after a short read for the end. So we hold a descriptor of the slave
- * ourselves: no hang-up is ever reported while the master is read. When the leader has been reaped, reading goes on
- * until two whole turns of the loop brought nothing, and only then both are closed.
+ * ourselves: no hang-up is ever reported while the master is read. When the leader has been reaped, the rest is read
+ * directly until the kernel says that there is none: it looks for bytes on their way before it says so, which its
+ * readiness does not.
  */
-import { closeSync, constants as open, openSync } from "node:fs";
+import { closeSync, constants as open, openSync, readSync } from "node:fs";
 import { constants } from "node:os";
 import { ReadStream } from "node:tty";
 import { BoxError } from "@sand/protocol";
@@ -33,6 +34,8 @@ export function createNodePtyBackend(deps: LoadPtyDeps): TerminalBackend {
 }
 
 const accountUnchanged = -1;
+const readBytes = 16 * 1024;
+const drainMaxBytes = 256 * 1024;
 
 function spawnTerminal(addon: PtyAddon, launch: TerminalLaunch, events: TerminalEvents): TerminalPipe {
   const [program = "", ...args] = launch.argv;
@@ -56,14 +59,11 @@ function spawnTerminal(addon: PtyAddon, launch: TerminalLaunch, events: Terminal
   const slave = holdSlave(forked);
   const master = new ReadStream(forked.fd);
   const input = createInputWriter(forked.fd);
-  let received = 0;
   let isPaused = false;
   let isClosed = false;
+  let isDraining = false;
 
-  master.on("data", (bytes: Buffer) => {
-    received += bytes.length;
-    events.onData(bytes);
-  });
+  master.on("data", events.onData);
   // The exit is told by the kernel's own means; what a read says afterwards adds nothing.
   master.on("error", () => close());
 
@@ -76,11 +76,17 @@ function spawnTerminal(addon: PtyAddon, launch: TerminalLaunch, events: Terminal
   }
 
   async function drain(): Promise<void> {
-    for (let quietTurns = 0; quietTurns < 2 && !isClosed; ) {
-      const before = received;
-      await nextTurn();
-      quietTurns = received === before && !isPaused ? quietTurns + 1 : 0;
+    isDraining = true;
+    master.off("data", events.onData);
+    master.pause();
+    // More than the kernel holds of what the leader wrote; what others print after it is not waited for.
+    for (let left = drainMaxBytes; left > 0 && !isClosed; ) {
       if (isPaused) await resumed();
+      // What the stream has read already comes first.
+      const bytes: Buffer | null = master.read() ?? readNow(forked.fd);
+      if (bytes === null) return;
+      left -= bytes.length;
+      events.onData(bytes);
     }
   }
 
@@ -114,7 +120,7 @@ function spawnTerminal(addon: PtyAddon, launch: TerminalLaunch, events: Terminal
     },
     resume() {
       isPaused = false;
-      master.resume();
+      if (!isDraining) master.resume();
       release();
     },
     close() {
@@ -134,9 +140,16 @@ function holdSlave(forked: ForkedPty): number {
   }
 }
 
-/** One full round of the event loop with its look at the descriptors in it. */
-async function nextTurn(): Promise<void> {
-  for (let turn = 0; turn < 2; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+/** Null when the terminal holds nothing more. */
+function readNow(fd: number): Buffer | null {
+  const bytes = Buffer.allocUnsafe(readBytes);
+  try {
+    const length = readSync(fd, bytes);
+    return length === 0 ? null : bytes.subarray(0, length);
+  } catch {
+    // Nothing is there (EAGAIN), or nobody (EIO).
+    return null;
+  }
 }
 
 function toExit(code: number, signal: number): TerminalExit {

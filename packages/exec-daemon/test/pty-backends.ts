@@ -1,0 +1,58 @@
+/** Every backend of terminals, so that each rule is shown for all of them. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createNodePtyBackend } from "../src/pty/node-pty-backend.ts";
+import type { TerminalBackend, TerminalExit, TerminalPipe } from "../src/pty/terminal-backend.ts";
+
+export interface OpenBackend {
+  readonly backend: TerminalBackend;
+  dispose(): void;
+}
+
+export const backends: readonly { readonly name: string; open(): OpenBackend }[] = [
+  {
+    name: "node-pty",
+    open() {
+      const nativesFolder = mkdtempSync(join(tmpdir(), "sand-natives-"));
+      return {
+        backend: createNodePtyBackend({ nativesFolder }),
+        dispose: () => rmSync(nativesFolder, { recursive: true, force: true }),
+      };
+    },
+  },
+];
+
+export interface Run {
+  readonly pipe: TerminalPipe;
+  readonly received: () => Buffer;
+  readonly bytes: () => number;
+  readonly ended: Promise<TerminalExit>;
+}
+
+export interface RunOptions {
+  readonly keep?: boolean;
+  readonly onData?: (bytes: Buffer) => void;
+}
+
+/** Runs a shell's text in a terminal. */
+export function runIn(backend: TerminalBackend, script: string, options: RunOptions = {}): Run {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  const { promise: ended, resolve } = Promise.withResolvers<TerminalExit>();
+  const pipe = backend.spawn(
+    {
+      ...{ argv: ["/bin/sh", "-c", script], cwd: "/", cols: 80, rows: 24 },
+      env: { PATH: process.env.PATH ?? "", LANG: "C.UTF-8", TERM: "xterm" },
+    },
+    {
+      onData(piece) {
+        bytes += piece.length;
+        if (options.keep !== false) parts.push(Buffer.from(piece));
+        options.onData?.(piece);
+      },
+      onExit: resolve,
+    },
+  );
+  return { pipe, ended, received: () => Buffer.concat(parts), bytes: () => bytes };
+}
