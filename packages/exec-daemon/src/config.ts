@@ -22,6 +22,7 @@ import {
 import { BoxError, ports } from "@sand/protocol";
 import { type SandboxMode, sandboxModes } from "@sand/sandbox-policy";
 import { type CommandUser, readCommandUser } from "./command-user.ts";
+import { type KeeperMode, keeperModes } from "./keeper/keeper-mode.ts";
 
 export interface DaemonConfig {
   readonly host: string;
@@ -38,6 +39,8 @@ export interface DaemonConfig {
   /** where plugins are installed: in reach of commands, and theirs to read only */
   readonly pluginsRoot: string;
   readonly sandbox: SandboxMode;
+  /** what keeps executions: the native shim, Node processes, or the better one that works */
+  readonly keeper: KeeperMode;
   /** false: nothing is found again after a start. Exists so that a test can show what the ledger is for. */
   readonly ledger: boolean;
   readonly logLevel: string;
@@ -111,6 +114,12 @@ export const daemonSettings = {
     fallback: "auto" as SandboxMode,
     about: "required, auto or off",
   }),
+  keeper: setting({
+    names: ["SAND_KEEPER"],
+    parse: oneOf(keeperModes),
+    fallback: "auto" as KeeperMode,
+    about: "what keeps executions: shim, node, or auto",
+  }),
   commandUid: setting<number | null>({
     names: ["SAND_BOX_COMMAND_UID"],
     parse: integerBetween(1, 2 ** 31 - 1),
@@ -178,6 +187,7 @@ export function parseDaemonConfig(env: Env): DaemonConfig {
     pluginsRoot: resolve(values.pluginsRoot || `${dataRoot}-plugins`),
     workspaceRoot: resolve(values.workspaceRoot || (existsSync("/workspace") ? "/workspace" : process.cwd())),
     sandbox: values.sandbox,
+    keeper: values.keeper,
     ledger: values.ledger,
     logLevel: values.logLevel,
     failpoint: values.failpoint,

@@ -8,6 +8,7 @@ import type { OpenedControl } from "./control/open-control.ts";
 import type { Ping } from "./control/ping.ts";
 import { registerFiles } from "./files/file-routes.ts";
 import type { BoxFiles } from "./files/file-verbs.ts";
+import type { KeeperChoice } from "./keeper/choose-keeper.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import { registerMcpRoutes } from "./mcp/mcp-routes.ts";
 import { createAttach } from "./processes/attach.ts";
@@ -24,6 +25,7 @@ export interface RouteDeps {
   readonly ledger: Ledger;
   readonly policy: BoxPolicy;
   readonly sandbox: SandboxMode;
+  readonly keeper: KeeperChoice;
   readonly ping: Ping;
   readonly files: BoxFiles;
   readonly start: StartDeps;
@@ -43,7 +45,7 @@ export function createRoutes(deps: RouteDeps): (router: ConnectRouter) => void {
   return (router) => {
     router.service(Control, {
       ping: (request) => deps.ping(request),
-      capabilities: () => describeCapabilities(policy, deps.sandbox, deps.start.ledgerEnabled),
+      capabilities: () => describeCapabilities(policy, deps.sandbox, deps.start.ledgerEnabled, deps.keeper),
       ...deps.control.verbs,
     });
     registerMcpRoutes(router, deps.control.mcp, deps.signal.clock);

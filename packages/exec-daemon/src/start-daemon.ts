@@ -23,6 +23,7 @@ import { createPing } from "./control/ping.ts";
 import { takeDaemonLock } from "./daemon-lock.ts";
 import { publishDiscovery } from "./discovery-file.ts";
 import { openBoxFiles } from "./files/open-files.ts";
+import { chooseKeeper } from "./keeper/choose-keeper.ts";
 import { createKeeperPool, type KeeperPool } from "./keeper/keeper-pool.ts";
 import { type Ledger, openLedger } from "./ledger/ledger.ts";
 import { limits } from "./limits.ts";
@@ -68,12 +69,17 @@ async function open(deps: DaemonDeps, scope: Scope, identity: ProcessIdentity): 
   saySandbox(log, config, policy);
   const ledger = openLedger({ dataRoot: config.dataRoot, enabled: config.ledger, clock: systemClock, log });
   scope.defer(() => ledger.close());
-  const keepers = createKeeperPool({
-    command: deps.selfCommand,
+  const keeper = await chooseKeeper({
+    mode: config.keeper,
+    dataRoot: config.dataRoot,
+    selfCommand: deps.selfCommand,
     env: keeperEnv(config),
-    cwd: config.dataRoot,
   });
+  const { whyNoShim, whyNoCgroup } = keeper;
+  log.info({ event: "keeper.chosen", whyNoShim, whyNoCgroup }, "how commands are kept");
+  const keepers = createKeeperPool(keeper.pool);
   scope.defer(() => keepers.close());
+  scope.defer(() => keeper.sweep());
   const ping = createPing({ ledger, identity, workspaceRoot: policy.workspaceRoot });
   scope.defer(() => ping[Symbol.dispose]());
   const run = (name: string, work: (signal: AbortSignal) => Promise<void>): void => scope.run(name, work);
@@ -83,6 +89,7 @@ async function open(deps: DaemonDeps, scope: Scope, identity: ProcessIdentity): 
     ledger,
     policy,
     sandbox: config.sandbox,
+    keeper,
     ping,
     files: openBoxFiles({ ...config, selfCommand: deps.selfCommand, policy, log, scope }),
     start: {
@@ -110,7 +117,7 @@ async function open(deps: DaemonDeps, scope: Scope, identity: ProcessIdentity): 
     ...identity,
     startedAtMs: systemClock.nowMs(),
   });
-  startUpkeep(scope, ledger, keepers);
+  startUpkeep(scope, ledger, keepers, keeper.sweep);
   log.info(
     { event: "daemon.started", port: server.port, executions: ledger.list().length },
     "the exec-daemon is ready",
@@ -162,7 +169,7 @@ function keeperEnv(config: DaemonConfig): Readonly<Record<string, string>> {
   return { PATH: config.commandEnv.PATH ?? "", LANG: "C.UTF-8", ...forKeepers };
 }
 
-function startUpkeep(scope: Scope, ledger: Ledger, keepers: KeeperPool): void {
+function startUpkeep(scope: Scope, ledger: Ledger, keepers: KeeperPool, sweep: () => void): void {
   keepers.fill();
   scope.run("look at keepers", async (signal) => {
     while (!signal.aborted) {
@@ -173,6 +180,7 @@ function startUpkeep(scope: Scope, ledger: Ledger, keepers: KeeperPool): void {
   scope.run("forget old executions", async (signal) => {
     while (!signal.aborted) {
       await ledger.prune();
+      sweep();
       await systemClock.sleep(limits.retentionEveryMs, signal);
     }
   });

@@ -8,6 +8,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { type Client, createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
 import { Control, type Event, Files, Processes, parseExecDiscovery } from "@sand/protocol/exec";
+import { findCgroupPlace } from "../src/keeper/cgroup-place.ts";
 
 export const token = "planted-daemon-token";
 const entry = join(import.meta.dirname, "../src/main.ts");
@@ -49,6 +50,7 @@ async function startIn(folder: string, env: Record<string, string>): Promise<Tes
       SAND_BOX_EXEC_DAEMON_PORT: "0",
       SAND_BOX_EXEC_DAEMON_AUTH_TOKEN: token,
       SAND_SANDBOX: "off",
+      ...(process.env.SAND_KEEPER === undefined ? {} : { SAND_KEEPER: process.env.SAND_KEEPER }),
       ...env,
     },
     stdio: ["ignore", "ignore", "pipe"],
@@ -85,6 +87,7 @@ async function startIn(folder: string, env: Record<string, string>): Promise<Tes
       await kill();
       await endKeepers(dataRoot);
       rmSync(folder, { recursive: true, force: true });
+      await removeCgroups(dataRoot);
     },
   };
 }
@@ -109,9 +112,16 @@ async function endKeepers(dataRoot: string): Promise<void> {
   }
 }
 
+/** What was killed together with its keeper may still be dying in its control group. */
+async function removeCgroups(dataRoot: string): Promise<void> {
+  const place = findCgroupPlace(dataRoot);
+  if (place === undefined) return;
+  await until("the control groups are gone", () => place.sweep() || undefined);
+}
+
 function isKeeper(pid: number): boolean {
   try {
-    return readFileSync(`/proc/${pid}/cmdline`, "latin1").includes("main.ts\0keeper");
+    return /main\.ts\0keeper|sand-shim/u.test(readFileSync(`/proc/${pid}/cmdline`, "latin1"));
   } catch {
     return false;
   }

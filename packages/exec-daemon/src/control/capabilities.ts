@@ -1,9 +1,9 @@
 /** Capabilities: what is really enforced here, found by trying, and why the rest is missing. Nothing is promised. */
-import { existsSync } from "node:fs";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { CapabilitiesResponseSchema, CapabilitySchema } from "@sand/protocol/exec";
 import type { SandboxMode } from "@sand/sandbox-policy";
 import type { BoxPolicy } from "../box-policy.ts";
+import type { KeeperChoice } from "../keeper/choose-keeper.ts";
 
 type Capability = MessageInitShape<typeof CapabilitySchema>;
 
@@ -13,6 +13,7 @@ export function describeCapabilities(
   policy: BoxPolicy,
   mode: SandboxMode,
   ledger: boolean,
+  keeper: Pick<KeeperChoice, "whyNoShim" | "whyNoCgroup">,
 ): MessageInitShape<typeof CapabilitiesResponseSchema> {
   const enclosed = policy.decision.kind === "enclose";
   const whyBare = policy.probe.works ? "SAND_SANDBOX is off" : policy.probe.missing;
@@ -29,11 +30,9 @@ export function describeCapabilities(
       ...byEnclosure.map((name) => capability(name, enclosed, whyBare)),
       capability("command-account", policy.user !== undefined, "SAND_BOX_COMMAND_UID is not set"),
       capability("ledger", ledger, "SAND_EXEC_LEDGER is off"),
-      capability(
-        "cgroup",
-        false,
-        existsSync("/sys/fs/cgroup/cgroup.controllers") ? notBuilt : "no cgroup v2 is mounted",
-      ),
+      // Without the shim: no control group, no terminal that outlives the daemon, and 40 MB for each command that runs.
+      capability("native-keeper", keeper.whyNoShim === undefined, keeper.whyNoShim ?? ""),
+      capability("cgroup", keeper.whyNoCgroup === undefined, keeper.whyNoCgroup ?? ""),
       ...["network-policy", "seccomp", "landlock", "terminals", "displays"].map((name) =>
         capability(name, false, notBuilt),
       ),

@@ -31,10 +31,12 @@ interface Keeper {
 }
 
 export interface KeeperPoolDeps {
-  /** the program and its first arguments, to which the role is added */
+  /** the program and its arguments */
   readonly command: readonly [string, ...string[]];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
+  /** what a keeper is told to keep an execution */
+  readonly encode: (folder: string) => Buffer;
 }
 
 interface Waiter {
@@ -91,6 +93,7 @@ export function createKeeperPool(deps: KeeperPoolDeps): KeeperPool {
   return {
     fill,
     async give(folder) {
+      const order = deps.encode(folder);
       const keeper = await take();
       fill();
       const finished = new Promise<KeeperReport>((resolve) => {
@@ -98,7 +101,7 @@ export function createKeeperPool(deps: KeeperPoolDeps): KeeperPool {
         if (keeper.gone) resolve("lost");
       });
       keeper.onReady = () => offer(keeper);
-      keeper.child.stdin?.write(`${JSON.stringify({ folder })}\n`);
+      keeper.child.stdin?.write(order);
       return { finished };
     },
     close() {
@@ -114,7 +117,7 @@ function letGo(keeper: Keeper): void {
 
 function spawnKeeper(deps: KeeperPoolDeps): Keeper {
   const [program, ...args] = deps.command;
-  const child = spawn(program, [...args, "keeper"], {
+  const child = spawn(program, args, {
     cwd: deps.cwd,
     env: { ...deps.env },
     detached: true,

@@ -1,20 +1,23 @@
 /**
  * The contract between the daemon and the process that keeps an execution: one folder, `<root>/executions/<name>/`,
- * 0700. Whoever keeps it, a Node process today, follows this and nothing else, so the keeper can be replaced.
+ * 0700. Whoever keeps it, the native shim or a Node process, follows this and nothing else, so either can be replaced.
  *
  * | file            | written by | when and how                                                              |
  * |-----------------|------------|---------------------------------------------------------------------------|
  * | `start.json`    | daemon     | the intent and what to run; whole and synced before anything is started     |
  * | `claim.json`    | keeper     | its identity; linked into place, so of two keepers one wins; before a spawn  |
- * | `started.json`  | keeper     | pid, group and start time of the command, after the spawn                   |
+ * | `started.json`  | keeper     | pid, group and start time of the command, after the spawn; whole            |
  * | `out-<n>.log`   | keeper     | the spool: frames as in `spool/frame.ts`; 0 stays, of the others the last   |
  * | `stdin.log`     | daemon     | bytes for standard input, appended; the keeper passes them on               |
  * | `stdin.end`     | daemon     | standard input ends where `stdin.log` ends                                  |
- * | `exit.json`     | keeper     | how it ended; whole and synced. The daemon writes `unknown` for a lost one    |
- * | `closed.json`   | keeper     | no output follows; whole and synced. The daemon writes it for a lost one      |
+ * | `exit.json`     | keeper     | how it ended; whole, synced soon. The daemon writes `unknown` for a lost one  |
+ * | `closed.json`   | keeper     | no output follows; whole, synced soon. The daemon writes it for a lost one    |
+ * | `terminal.sock` | shim       | the live end of a terminal, as in `native/terminal.c`                        |
  *
  * 1. Without a claim nothing was ever started, and starting is safe.
  * 2. With a claim and no exit record, the keeper lives or the outcome is unknown.
+ *    A power cut may take back an end that was shown already. The outcome is then unknown: nothing is run again, for the
+ *    claim was on disk before the command began.
  * 3. Sequence numbers: 1 is `started`; each frame has its own; exit and closed carry theirs in their records.
  */
 import { createHash } from "node:crypto";

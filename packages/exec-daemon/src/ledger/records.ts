@@ -22,6 +22,8 @@ export interface LaunchPlan {
   readonly sandboxed: boolean;
   /** opened for reading before anything else, as the descriptors 4, 5, … of the argv; whoever keeps the run does it */
   readonly openFiles?: readonly string[];
+  /** absent: pipes. Only the native shim can keep a terminal; its output is the execution's standard output */
+  readonly terminal?: { readonly cols: number; readonly rows: number };
 }
 
 export interface StartRecord {
@@ -41,6 +43,8 @@ export interface ClaimRecord {
   readonly pid: number;
   readonly startTime: string;
   readonly bootId: string;
+  /** the control group that all of it is in, where there is one */
+  readonly cgroup?: string;
 }
 
 export interface StartedRecord {
@@ -74,7 +78,9 @@ export interface ClosedRecord {
 function readRecord(folder: string, file: string): unknown {
   const path = join(folder, file);
   try {
-    return JSON.parse(readFileSync(path, "utf8"));
+    const text = readFileSync(path, "utf8");
+    // A power cut may have kept the name and not what was in it: then it was never written.
+    return text === "" ? undefined : JSON.parse(text);
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
     throw new InvariantError(`${file} of an execution is one whole JSON value (${String(error)})`);

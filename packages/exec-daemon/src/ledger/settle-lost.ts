@@ -1,11 +1,12 @@
 /**
  * Settles an execution whose keeper is gone without having recorded its end. What it left running can't be adopted,
  * since nobody can wait for it or read its output any more, so it is killed: by its group where the leader is provably
- * the same process, and by the marker in its environment. Then the outcome is recorded as unknown, once, so that every
+ * the same process, by its control group where it has one, and by the marker in its environment. Then the outcome is recorded as unknown, once, so that every
  * later question gets the same answer.
  */
 import { join } from "node:path";
 import { isSameProcess, writeFileAtomicSync } from "@sand/node-kit";
+import { killCgroup } from "../keeper/cgroup-place.ts";
 import { findMarked, sendSignal } from "../processes/process-tree.ts";
 import { createSpoolReader } from "../spool/spool-reader.ts";
 import { executionFiles, startedSeq } from "./execution-folder.ts";
@@ -33,6 +34,7 @@ export function settleLost(execution: TrackedExecution, reason: string): void {
 function killLeftovers(execution: TrackedExecution): void {
   const { started } = execution;
   if (started !== undefined && isSameProcess(started)) sendSignal(-started.pgid, "SIGKILL");
+  if (execution.claim?.cgroup !== undefined) killCgroup(execution.claim.cgroup);
   const { executionId, launch } = execution.start;
   for (const pid of findMarked(executionId, launch.user)) sendSignal(pid, "SIGKILL");
 }
