@@ -27,11 +27,11 @@ import { chooseKeeper } from "./keeper/choose-keeper.ts";
 import { createKeeperPool, type KeeperPool } from "./keeper/keeper-pool.ts";
 import { type Ledger, openLedger } from "./ledger/ledger.ts";
 import { limits } from "./limits.ts";
+import { startTerminals } from "./pty/start-terminals.ts";
 import { createRoutes } from "./routes.ts";
 import { startRpcServer } from "./rpc-server.ts";
 
 export interface Daemon extends AsyncDisposable {
-import { startTerminals } from "./pty/start-terminals.ts";
   readonly port: number;
   close(): Promise<void>;
 }
@@ -110,10 +110,13 @@ async function open(deps: DaemonDeps, scope: Scope, identity: ProcessIdentity): 
     log,
   });
   scope.defer(() => server.close());
+  const terminals = await startTerminals({ config, policy, log, entry: deps.selfCommand[1] ?? "" });
+  scope.defer(() => terminals.close());
   await publishDiscovery(scope, config.dataRoot, {
     version: 1,
     host: config.host,
     rpcPort: server.port,
+    ptyPort: terminals.port,
     ...identity,
     startedAtMs: systemClock.nowMs(),
   });
@@ -124,13 +127,10 @@ async function open(deps: DaemonDeps, scope: Scope, identity: ProcessIdentity): 
   );
   return server.port;
 }
-  const terminals = await startTerminals({ config, policy, log, entry: deps.selfCommand[1] ?? "" });
-  scope.defer(() => terminals.close());
 
 /** Ends with its keeper, which may be long after us, so no scope waits for it. */
 async function followKeeper(work: () => Promise<void>, log: Logger, task: string): Promise<void> {
   try {
-    ptyPort: terminals.port,
     await work();
   } catch (error) {
     log.error({ event: "daemon.task-failed", task, err: error }, "background work failed");
