@@ -181,6 +181,9 @@ export function parseDaemonConfig(env: Env): DaemonConfig {
   return Object.freeze({
     host: values.host,
     rpcPort: values.rpcPort,
+    ptyPort: values.ptyPort ?? (values.rpcPort === 0 ? 0 : ports.execPty),
+    isPtyPortFixed: values.ptyPort !== null,
+    ptyAllowedOrigins: values.ptyAllowedOrigins.split(",").flatMap((origin) => origin.trim() || []),
     token,
     secretFiles: secretFiles.map((path) => resolve(path)),
     dataRoot,
@@ -203,9 +206,6 @@ function readToken(given: string, file: string, host: string): string {
   if (loopbackHosts.includes(host)) return "local";
   throw new BoxError("config/invalid", `listening on ${host} needs a token of its own`, {
     hint: "set SAND_BOX_EXEC_DAEMON_AUTH_TOKEN_FILE, or listen on 127.0.0.1",
-    ptyPort: values.ptyPort ?? (values.rpcPort === 0 ? 0 : ports.execPty),
-    isPtyPortFixed: values.ptyPort !== null,
-    ptyAllowedOrigins: values.ptyAllowedOrigins.split(",").flatMap((origin) => origin.trim() || []),
   });
 }
 
