@@ -15,7 +15,7 @@ import { type Effect, nextOpeningPrompt, nextStep, type TurnSurroundings } from 
 import type { TurnRecord } from "./turn-records.ts";
 import { reduceTurnRecords } from "./turn-view.ts";
 
-const ready: TurnSurroundings = { boxIsReady: true, pending: [], nowMs: 1_000 };
+const ready: TurnSurroundings = { boxIsReady: true, pending: [], nowMs: 1_000, prepared: null };
 
 function effectAfter(records: readonly TurnRecord[], surroundings: Partial<TurnSurroundings> = {}): Effect {
   const view = reduceTurnRecords([started(), delivered("a"), ...records]);
@@ -37,6 +37,18 @@ const table: readonly [string, readonly TurnRecord[], Partial<TurnSurroundings>,
   ["a fresh turn makes sure of its box first", [], { boxIsReady: false }, "ensureBox"],
   ["a fresh turn calls the model", [], {}, "callModel:1.1"],
   ["a model call that a crash cut off is made again as another attempt", [prepared(1)], {}, "callModel:1.2"],
+  [
+    "a model call whose intent this run has committed just now is that attempt",
+    [prepared(1)],
+    { prepared: { step: 1, attempt: 1 } },
+    "callModel:1.1",
+  ],
+  [
+    "an intent of another attempt isn't taken for it",
+    [prepared(1)],
+    { prepared: { step: 1, attempt: 2 } },
+    "callModel:1.2",
+  ],
   ["a failed call waits for its time", [prepared(1), failed(1, 5_000)], {}, "waitToRetry"],
   ["a failed call is made again when its time has come", [prepared(1), failed(1, 900)], {}, "callModel:1.2"],
   [

@@ -16,6 +16,8 @@ export interface TurnSurroundings {
   /** accepted prompts that no turn has taken yet, in order of acceptance */
   readonly pending: readonly PromptRow[];
   readonly nowMs: number;
+  /** the model call whose intent this run has committed and that it hasn't begun */
+  readonly prepared: { readonly step: number; readonly attempt: number } | null;
 }
 
 export type Effect =
@@ -114,7 +116,14 @@ function nextModelCall(view: TurnView, surroundings: TurnSurroundings): Effect {
   }
   if (!surroundings.boxIsReady)
     return view.boxAbsences >= turnLimits.boxAbsencesMax ? settleWithoutBox(view) : { type: "ensureBox" };
-  return { type: "callModel", step, attempt: (view.attempt?.attempt ?? 0) + 1 };
+  return { type: "callModel", step, attempt: attemptOf(view, surroundings) };
+}
+
+/** An intent that another run left behind may have been followed by its call, so that attempt isn't used again. */
+function attemptOf({ attempt }: TurnView, { prepared }: TurnSurroundings): number {
+  if (attempt === null) return 1;
+  const isOurs = prepared?.step === attempt.step && prepared.attempt === attempt.attempt;
+  return isOurs && attempt.lastFailure === null ? attempt.attempt : attempt.attempt + 1;
 }
 
 /**

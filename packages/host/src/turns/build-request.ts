@@ -11,18 +11,16 @@ import {
   reduceTurnRecords,
   type TurnView,
 } from "@sand/agent-core";
-import { canonicalJson, type RequestId } from "@sand/protocol";
-import { asJson } from "../agents/agent-handle.ts";
+import type { RequestId } from "@sand/protocol";
 import { systemText } from "../prompts/system-text.ts";
 import type { TurnContext } from "./turn-context.ts";
-import { viewOf } from "./turn-context.ts";
 
 /** turns read from the store at a time while the window is filled */
 const turnsPerPage = 16;
 
-export function buildRequest(context: TurnContext, requestId: RequestId): ModelRequest {
+/** `view` is the open turn as it will be when the request is made. */
+export function buildRequest(context: TurnContext, view: TurnView, requestId: RequestId): ModelRequest {
   const { services } = context;
-  const view = viewOf(context);
   context.history ??= readHistory(context, services.windowTokensMax - estimateTokens(messagesOfTurn(view)));
   const system = systemText({ profile: context.handle.profile(), workspaceRoot: services.workspaceRoot });
   const messages = buildMessages(system, [...context.history, view]);
@@ -52,11 +50,12 @@ function readHistory(context: TurnContext, tokensMax: number): readonly TurnView
   }
 }
 
-/** SHA-256 of what is sent, hex; the request id isn't part of it, so a repeated attempt has the same hash. */
+/**
+ * SHA-256 of what is sent, hex; the request id isn't part of it, so a repeated attempt has the same hash. Requests are
+ * built by one piece of code from records that keep the order of their members, so their JSON is the same text too.
+ */
 export function hashRequest(request: ModelRequest): string {
   const { messages, tools, parameters, dropReasoning } = request;
   const sent = { messages, tools, parameters, ...(dropReasoning === true ? { dropReasoning } : {}) };
-  return createHash("sha256")
-    .update(canonicalJson(asJson(sent)))
-    .digest("hex");
+  return createHash("sha256").update(JSON.stringify(sent)).digest("hex");
 }

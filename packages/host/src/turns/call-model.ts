@@ -10,49 +10,50 @@ import {
   type Effect,
   type ModelRequest,
   planRetry,
+  reduceTurn,
   type ToolCallRecord,
 } from "@sand/agent-core";
 import { failpoint } from "@sand/node-kit";
-import {
-  brandId,
-  type CallId,
-  type Clock,
-  type EntryId,
-  type RequestId,
-  type ToolCallEntry,
-} from "@sand/protocol";
+import { brandId, type CallId, type Clock, type EntryId, type ToolCallEntry } from "@sand/protocol";
 import { retryingKey } from "../agents/summarize-agent.ts";
-import { buildRequest, hashRequest } from "./build-request.ts";
 import { createDeltaStream } from "./delta-stream.ts";
 import { describeCall } from "./describe-call.ts";
+import { planCalls, recordPlans } from "./plan-calls.ts";
+import { prepareStep, recordPrepared } from "./prepare-step.ts";
 import { recordInTurn } from "./record-in-turn.ts";
-import { type TurnContext, viewOf } from "./turn-context.ts";
+import { nextEffect, type PreparedStep, type TurnContext, viewOf } from "./turn-context.ts";
 
 type ModelCall = Extract<Effect, { type: "callModel" }>;
 
 export async function callModel(context: TurnContext, call: ModelCall): Promise<void> {
-  const { handle, fence, services } = context;
-  const requestId = brandId<RequestId>(services.ids.next());
-  const request = buildRequest(context, requestId);
-  const wasRetrying = viewOf(context).attempt?.lastFailure != null;
-  await handle.commit((tx) => {
-    const prepared = {
-      kind: "stepPrepared",
-      ...positionOf(call),
-      requestId,
-      requestHash: hashRequest(request),
-    } as const;
-    recordInTurn(tx, fence, { ...prepared, atMs: services.clock.nowMs() });
-    if (wasRetrying) tx.setValue(retryingKey, false);
-    if (wasRetrying) tx.rosterChanged();
-  });
+  const { request } = takePrepared(context, call) ?? (await commitIntent(context, call));
   failpoint("intent.model");
   const collected = await streamStep(context, call, request);
   if (collected === null) return;
   failpoint("effect.model.end");
-  if (collected.kind === "completed") await commitStep(context, call, requestId, collected);
+  if (collected.kind === "completed") await commitStep(context, request, call, collected);
   else await commitFailure(context, call, collected);
   failpoint("result.model");
+}
+
+/** The intent that was committed with the results before it. It's for this one call, whatever comes of it. */
+function takePrepared(context: TurnContext, call: ModelCall): PreparedStep | undefined {
+  const { prepared } = context;
+  context.prepared = null;
+  const isThis = prepared?.step === call.step && prepared.attempt === call.attempt;
+  return isThis ? prepared : undefined;
+}
+
+async function commitIntent(context: TurnContext, call: ModelCall): Promise<PreparedStep> {
+  const view = viewOf(context);
+  const prepared = prepareStep(context, view, call);
+  const wasRetrying = view.attempt?.lastFailure != null;
+  await context.handle.commit((tx) => {
+    recordPrepared(tx, context, prepared);
+    if (wasRetrying) tx.setValue(retryingKey, false);
+    if (wasRetrying) tx.rosterChanged();
+  });
+  return prepared;
 }
 
 function positionOf(call: ModelCall): { readonly step: number; readonly attempt: number } {
@@ -106,10 +107,11 @@ type StreamedStep = CollectedStep & { readonly reasoningMs: number };
 
 type CompletedStep = Extract<StreamedStep, { kind: "completed" }>;
 
+/** The result and, where its calls may run at once, their intents: one commit between the model and the tools. */
 async function commitStep(
   context: TurnContext,
+  { requestId }: ModelRequest,
   call: ModelCall,
-  requestId: RequestId,
   step: CompletedStep,
 ): Promise<void> {
   const { handle, fence, services } = context;
@@ -118,7 +120,8 @@ async function commitStep(
   const answerEntryId = isAnswer ? brandId<EntryId>(`${fence.turnId}.s${call.step}.answer`) : null;
   const { finish, text, usage, rawParts, reasoningMs } = step;
   const { provider, model } = services.model;
-  await handle.commit((tx) => {
+  const before = viewOf(context);
+  const intended = await handle.commit((tx) => {
     const atMs = services.clock.nowMs();
     const completed = {
       kind: "stepCompleted",
@@ -140,7 +143,10 @@ async function commitStep(
       const message = { type: "text", content: text } as const;
       tx.addEntry({ kind: "send-message", id: answerEntryId, message, requestId, timestampMs: atMs });
     }
+    const next = nextEffect(context, reduceTurn(before, completed), tx.pendingPrompts());
+    return next.type === "runCalls" ? recordPlans(tx, context, planCalls(context, next.calls)) : [];
   });
+  for (const callId of intended) context.intendedHere.add(callId);
 }
 
 /** Gives each call our own id, and mints the provider's where it sent none or one twice. */

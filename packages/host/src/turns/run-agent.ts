@@ -3,14 +3,13 @@
  *
  * INV-3: everything a run writes is fenced by its turn's generation. A run that was superseded can write nothing.
  */
-import { nextStep } from "@sand/agent-core";
 import { failpoint } from "@sand/node-kit";
 import type { AgentId } from "@sand/protocol";
 import type { AgentHandle } from "../agents/agent-handle.ts";
 import type { OpenAgents } from "../agents/open-agents.ts";
 import { performEffect } from "./perform-effect.ts";
 import { recordInTurn } from "./record-in-turn.ts";
-import type { TurnContext, TurnServices } from "./turn-context.ts";
+import { nextEffect, type TurnContext, type TurnServices } from "./turn-context.ts";
 
 export interface RunAgentDeps {
   readonly open: OpenAgents;
@@ -61,7 +60,9 @@ function newContext(
     history: null,
     tools: new Map(),
     boxIsReady: false,
+    intendedHere: new Set(),
     begunHere: new Set(),
+    prepared: null,
   };
 }
 
@@ -78,13 +79,14 @@ async function resume(context: TurnContext, bootId: string): Promise<void> {
 }
 
 async function runTurn(context: TurnContext): Promise<void> {
-  const { handle, services, stopping, fence } = context;
+  const { handle, stopping, fence } = context;
   while (!stopping.aborted) {
     const view = handle.turn();
     if (view === null || view.turnId !== fence.turnId) return;
-    const pending = handle.store.read.pendingPrompts();
-    const effect = nextStep(view, { boxIsReady: context.boxIsReady, pending, nowMs: services.clock.nowMs() });
+    const effect = nextEffect(context, view, handle.store.read.pendingPrompts());
     if (effect.type === "done") return;
+    // Whatever comes first changes what the model is to be told.
+    if (effect.type !== "callModel") context.prepared = null;
     await performEffect(context, effect);
   }
 }

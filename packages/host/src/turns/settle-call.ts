@@ -1,5 +1,5 @@
 /** Writes the one result of a call, with its entry, in one transaction. */
-import type { CallView, ToolResultRecord } from "@sand/agent-core";
+import type { CallView, ToolResultRecord, TurnRecord } from "@sand/agent-core";
 import type { JsonObject, ToolCallEntry, ToolCallStatus } from "@sand/protocol";
 import type { ChangeTx } from "../agents/agent-handle.ts";
 import { recordInTurn } from "./record-in-turn.ts";
@@ -15,10 +15,13 @@ export interface CallResult {
   readonly details: JsonObject;
 }
 
-export function settleCall(tx: ChangeTx, context: TurnContext, call: CallView, result: CallResult): void {
-  const { fence, services } = context;
+export function settledRecord(context: TurnContext, call: CallView, result: CallResult): TurnRecord {
   const record: ToolResultRecord = { callId: call.call.callId, ...result };
-  recordInTurn(tx, fence, { kind: "toolSettled", result: record, atMs: services.clock.nowMs() });
+  return { kind: "toolSettled", result: record, atMs: context.services.clock.nowMs() };
+}
+
+export function settleCall(tx: ChangeTx, context: TurnContext, call: CallView, result: CallResult): void {
+  recordInTurn(tx, context.fence, settledRecord(context, call, result));
   showCall(tx, call, statusOf(result.outcome), result);
 }
 

@@ -1,5 +1,14 @@
 /** What the effects of one turn work with. One object for one run of one turn; it dies with the run. */
-import type { ModelPort, ToolSet, TurnFence, TurnView } from "@sand/agent-core";
+import {
+  type Effect,
+  type ModelPort,
+  type ModelRequest,
+  nextStep,
+  type PromptRow,
+  type ToolSet,
+  type TurnFence,
+  type TurnView,
+} from "@sand/agent-core";
 import type { Logger } from "@sand/node-kit";
 import type { AgentId, Clock, HostEvent, IdSource } from "@sand/protocol";
 import type { AgentHandle } from "../agents/agent-handle.ts";
@@ -36,8 +45,25 @@ export interface TurnContext {
   tools: ToolSet;
   /** this run has seen a living box, and no call has lost it since */
   boxIsReady: boolean;
-  /** calls whose effect this process has begun itself; all other intents are from an earlier process */
+  /** calls whose intent this run has committed and whose effect it hasn't begun: nothing of them can be under way */
+  readonly intendedHere: Set<string>;
+  /** calls whose effect this run has begun; an intent that is in neither set is from an earlier run */
   readonly begunHere: Set<string>;
+  /** the model call whose intent is committed and that comes next */
+  prepared: PreparedStep | null;
+}
+
+/** a model call with its intent */
+export interface PreparedStep {
+  readonly step: number;
+  readonly attempt: number;
+  readonly request: ModelRequest;
+}
+
+/** What comes next for this state of the turn, as far as this run knows. */
+export function nextEffect(context: TurnContext, view: TurnView, pending: readonly PromptRow[]): Effect {
+  const { boxIsReady, prepared, services } = context;
+  return nextStep(view, { boxIsReady, pending, prepared, nowMs: services.clock.nowMs() });
 }
 
 /** The open turn. The loop asks for it only while one is open. */
