@@ -45,6 +45,8 @@ export async function bundle(plan) {
     platform: "node",
     target: "node22",
     format: "cjs",
+    // A program that is compiled from its text has no `import()`; what it loads later is in it, or Node's own.
+    supported: { "dynamic-import": false },
     charset: "ascii",
     legalComments: "none",
     logLevel: "error",

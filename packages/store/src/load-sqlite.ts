@@ -1,18 +1,19 @@
 /**
  * Finds the native half of better-sqlite3 for a bundle, which has no `node_modules` beside it.
  *
- * A package that NODE_PATH gives comes first, so that an operator can replace what we carry. Else
- * the carried addon is unpacked once, under its own digest, and its bytes are checked before every
- * load: the folder is writable by the host's user, and a torn file would crash the process. When
- * neither fits, one error names what was tried and the cure, so that a supervisor has a line to
+ * A package that NODE_PATH gives comes first, so that an operator can replace what we carry. Then a
+ * file beside the bundle, which is as trusted as the bundle and needs no check. Else the carried addon
+ * is unpacked once, under its own digest, and its bytes are checked before every load: the folder is
+ * writable by the host's user, and a torn file would crash the process. When none fits, one error names what was tried and the cure, so that a supervisor has a line to
  * show instead of a loop of restarts.
  *
  * In the sources nothing is carried, and the answer `undefined` lets the package find its own.
  */
 import { createHash } from "node:crypto";
-import { mkdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { brotliDecompressSync } from "node:zlib";
 import { writeFileAtomicSync } from "@sand/node-kit";
 import { BoxError, invariant } from "@sand/protocol";
@@ -32,6 +33,8 @@ export interface LoadSqliteDeps {
   readonly nodeApi?: number;
   /** the folder of an installed better-sqlite3, if there is one */
   readonly findPackage?: () => string | undefined;
+  /** where the build puts addons as files; the bundle's own folder when absent */
+  readonly besideFolder?: string;
 }
 
 /** what the addon is built for; an older Node doesn't refuse it but crashes without a word */
@@ -73,7 +76,13 @@ export function loadSqliteAddon(deps: LoadSqliteDeps): SqliteAddon | undefined {
   if (native === undefined) {
     failures.push(`this bundle carries none for ${target}`);
   } else {
-    const loaded = tryLoad(() => unpack(native, deps.nativesFolder), failures);
+    const beside = join(
+      deps.besideFolder ?? bundleFolder(),
+      `better-sqlite3-${target}-${native.sha256}.node`,
+    );
+    const loaded =
+      (existsSync(beside) ? tryLoad(() => beside, failures) : undefined) ??
+      tryLoad(() => unpack(native, deps.nativesFolder), failures);
     if (loaded !== undefined) return loaded;
   }
   throw new BoxError(
@@ -83,6 +92,10 @@ export function loadSqliteAddon(deps: LoadSqliteDeps): SqliteAddon | undefined {
       hint: "set NODE_PATH to a folder with better-sqlite3 installed for this platform, and keep the data root on a file system that allows loading libraries",
     },
   );
+}
+
+function bundleFolder(): string {
+  return dirname(fileURLToPath(import.meta.url));
 }
 
 function refuseOldNode(nodeApi: number): void {

@@ -1,9 +1,18 @@
 import { createHash } from "node:crypto";
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { brotliCompressSync } from "node:zlib";
+import { brotliCompressSync, constants } from "node:zlib";
 import { BoxError } from "@sand/protocol";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { EmbeddedNative } from "../src/embedded-natives.ts";
@@ -24,7 +33,7 @@ afterEach(() => {
 function carry(bytes: Uint8Array): EmbeddedNative {
   return {
     sha256: createHash("sha256").update(bytes).digest("hex"),
-    packed: brotliCompressSync(bytes).toString("base64"),
+    packed: brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 2 } }).toString("base64"),
   };
 }
 
@@ -59,6 +68,26 @@ test("a carried addon is unpacked under its digest, for its owner only, and load
   expect(addon).toHaveProperty("Database");
   expect(statSync(unpackedPath(native)).mode & 0o777).toBe(0o600);
   expect(statSync(dirname(unpackedPath(native))).mode & 0o777).toBe(0o700);
+});
+
+test("an addon beside the bundle comes before the carried one, which stands in for one that doesn't load", () => {
+  const native = carry(addonBytes);
+  const loadWithBeside = (name: string, bytes: Uint8Array): unknown => {
+    const besideFolder = join(folder, name);
+    mkdirSync(besideFolder);
+    writeFileSync(join(besideFolder, `better-sqlite3-${target}-${native.sha256}.node`), bytes);
+    const carried = { [target]: native };
+    return loadSqliteAddon({
+      nativesFolder: join(folder, "natives"),
+      carried,
+      findPackage: alone,
+      besideFolder,
+    });
+  };
+  expect(loadWithBeside("good", addonBytes)).toHaveProperty("Database");
+  expect(existsSync(unpackedPath(native))).toBe(false);
+  expect(loadWithBeside("bad", Buffer.from("not an addon"))).toHaveProperty("Database");
+  expect(existsSync(unpackedPath(native))).toBe(true);
 });
 
 test("an unpacked addon that was torn is written again before it is loaded", () => {

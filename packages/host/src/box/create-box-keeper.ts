@@ -10,9 +10,8 @@ import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { createSingleFlight, isSameProcess, type Logger } from "@sand/node-kit";
 import { BoxError, type Clock } from "@sand/protocol";
-import { execDiscoveryFile, parseExecDiscovery } from "@sand/protocol/exec";
+import { execDiscoveryFile, parseExecDiscovery } from "@sand/protocol/exec-discovery";
 import type { BoxHealth, BoxKeeper, BoxPort, BoxState } from "./box-port.ts";
-import { createBoxClient } from "./create-box-client.ts";
 import { createDaemonTokens } from "./daemon-tokens.ts";
 import { findDaemonProgram, type SpawnedDaemon, spawnDaemon } from "./spawn-daemon.ts";
 
@@ -56,12 +55,8 @@ export function createBoxKeeper(deps: BoxKeeperDeps): BoxKeeper {
   // daemon came back on another port.
   let address: Address = { baseUrl: "http://127.0.0.1:9", token: "" };
   let hasAnswered = false;
-  const box = createBoxClient({
-    baseUrl: () => address.baseUrl,
-    token: () => address.token,
-    clock: deps.clock,
-    recover,
-  });
+  // Made with the first question: the library that speaks to the daemon is no part of the host's start.
+  let box: BoxPort | undefined;
 
   /** Undefined when nobody answers at any address that we know. */
   async function look(): Promise<BoxState | undefined> {
@@ -78,7 +73,18 @@ export function createBoxKeeper(deps: BoxKeeperDeps): BoxKeeper {
 
   async function tryOne(tried: Address): Promise<BoxState | undefined> {
     try {
-      const health = await clientFor(tried).ping(closing.signal);
+      const { createBoxClient } = await import("./create-box-client.ts");
+      const { clock } = deps;
+      box ??= createBoxClient({
+        baseUrl: () => address.baseUrl,
+        token: () => address.token,
+        clock,
+        recover,
+      });
+      const client = isSame(tried, address)
+        ? box
+        : createBoxClient({ baseUrl: () => tried.baseUrl, token: () => tried.token, clock });
+      const health = await client.ping(closing.signal);
       if (isForeign(tried, health)) {
         return absent(
           `the exec-daemon at ${tried.baseUrl} works in ${health.workspaceRoot}, another workspace`,
@@ -101,11 +107,6 @@ export function createBoxKeeper(deps: BoxKeeperDeps): BoxKeeper {
     const isNamed = tried.baseUrl.endsWith(`:${readDiscoveredPort(deps.dataRoot)}`);
     if (deps.exec.useExisting || isNamed) return false;
     return health.workspaceRoot !== realFolder(deps.workspaceRoot);
-  }
-
-  function clientFor(tried: Address): BoxPort {
-    if (isSame(tried, address)) return box;
-    return createBoxClient({ baseUrl: () => tried.baseUrl, token: () => tried.token, clock: deps.clock });
   }
 
   async function recover(signal: AbortSignal): Promise<void> {
@@ -161,7 +162,7 @@ export function createBoxKeeper(deps: BoxKeeperDeps): BoxKeeper {
       signal?.throwIfAborted();
       return await orAborted(ensure(), signal);
     },
-    peek: () => (hasAnswered ? box : null),
+    peek: () => (hasAnswered ? (box ?? null) : null),
     async close() {
       closing.abort();
       await once("box", async () => absent("the host is shutting down"));

@@ -2,7 +2,7 @@
 import { createServer as createHttpServer, type RequestListener, type Server } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
 import type { Logger } from "@sand/node-kit";
-import { BoxError, type IdSource } from "@sand/protocol";
+import { BoxError, type IdSource, InvariantError } from "@sand/protocol";
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from "fastify";
 import { decideAdmission } from "./admit-request.ts";
 import { toErrorAnswer } from "./error-answer.ts";
@@ -30,6 +30,8 @@ export function createGatewayServer(deps: HttpServerDeps): FastifyInstance {
     return503OnClosing: false,
     routerOptions: { maxParamLength: deps.limits.headersMaxBytes },
     requestIdHeader: false,
+    // Bodies are parsed by the command table. Fastify's own compilers would be loaded at the start even so.
+    schemaController: { compilersFactory: { buildValidator: refuseSchemas, buildSerializer: refuseSchemas } },
     genReqId: (request) => requestIdOf(request.headers["x-sand-request-id"], deps.ids),
     serverFactory: (listener) => createServer(listener, deps),
     clientErrorHandler: (error, socket) => answerMalformed(error, socket),
@@ -58,6 +60,10 @@ export function createGatewayServer(deps: HttpServerDeps): FastifyInstance {
     return answerError(deps, new BoxError("gateway/not-found", "not found"), request, reply);
   });
   return app;
+}
+
+function refuseSchemas(): never {
+  throw new InvariantError("no route of the gateway has a schema of fastify's");
 }
 
 function createServer(listener: RequestListener, { config, limits }: HttpServerDeps): Server {
