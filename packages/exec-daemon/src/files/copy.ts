@@ -25,7 +25,7 @@ import { openRegular } from "./open-regular.ts";
 import type { PathFence } from "./path-fence.ts";
 import { putInPlace } from "./put-in-place.ts";
 import { asRaw, joinRaw, rawOfAsked } from "./raw-path.ts";
-import { removeTree } from "./remove.ts";
+import { removeAll } from "./remove.ts";
 import { temporaryName } from "./replace-file.ts";
 import { createTreeCount, type TreeCount } from "./tree.ts";
 import { atPlace, type Place } from "./walk-path.ts";
@@ -90,7 +90,7 @@ export async function copyBeside(
       throw new BoxError("file/not-a-file", "only files, links and folders can be copied");
     await use(staged);
   } finally {
-    await removeTree(target.folder, staged, true, createTreeCount()).catch(() => undefined);
+    await removeAll(target.folder, staged).catch(() => undefined);
   }
 }
 
@@ -125,7 +125,7 @@ async function copyContent(fence: PathFence, { source, target }: Ends): Promise<
     try {
       // Never more than permissions: a copy by another account has no claim to the bits beyond them.
       chmodSync(again(to), facts.mode & 0o777);
-      futimesSync(to, facts.atime, facts.mtime);
+      futimesSync(to, facts.atimeMs / 1000, facts.mtimeMs / 1000);
     } finally {
       closeSync(to);
     }

@@ -10,7 +10,7 @@ import { errnoOf } from "./file-errors.ts";
 import { describeAt } from "./file-info.ts";
 import type { PathFence } from "./path-fence.ts";
 import { putInPlace, rename } from "./put-in-place.ts";
-import { removeTree } from "./remove.ts";
+import { removeAll } from "./remove.ts";
 import { createTreeCount } from "./tree.ts";
 import { atPlace, type Place } from "./walk-path.ts";
 
@@ -48,6 +48,6 @@ async function moveTo(fence: PathFence, source: Place, target: Place, overwrite:
       throw new BoxError("file/not-a-file", "sockets, pipes and devices can't move to another device");
     putInPlace(target, staged, overwrite);
   });
-  await removeTree(source.folder, source.name, true, createTreeCount());
+  await removeAll(source.folder, source.name);
   return true;
 }

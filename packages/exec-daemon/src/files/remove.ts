@@ -19,7 +19,7 @@ export async function removePath(
   try {
     await atPlace(fence, fence.locate(request), { access: "write", follow: false }, async (place) => {
       fence.checkRemovable(place.path);
-      await removeTree(place.folder, place.name, request.recursive, count);
+      await removeTree(place.folder, place.name, { recursive: request.recursive, count, depth: 0 });
     });
   } catch (error) {
     const failure = toFileError(error);
@@ -28,30 +28,36 @@ export async function removePath(
   return { removed: BigInt(count.entries) };
 }
 
-/** Not recursive: a folder has to be empty. */
-export async function removeTree(
-  folder: number,
-  name: string,
-  recursive: boolean,
-  count: TreeCount,
-  depth = 0,
-): Promise<void> {
+interface Removal {
+  /** false: a folder has to be empty */
+  readonly recursive: boolean;
+  readonly count: TreeCount;
+  readonly depth: number;
+}
+
+/** Removes all that has this name, for work on copies of our own. */
+export async function removeAll(folder: number, name: string): Promise<void> {
+  await removeTree(folder, name, { recursive: true, count: createTreeCount(), depth: 0 });
+}
+
+async function removeTree(folder: number, name: string, removal: Removal): Promise<void> {
+  const { recursive, count, depth } = removal;
   if (!factsAt(folder, name).isDirectory()) {
     await count.add(depth);
     removeQuietly(() => unlinkSync(within(folder, name)));
     return;
   }
-  if (recursive) await emptyFolder(folder, name, count, depth);
+  if (recursive) await emptyFolder(folder, name, removal);
   await count.add(depth);
   removeQuietly(() => rmdirSync(within(folder, name)));
 }
 
-async function emptyFolder(folder: number, name: string, count: TreeCount, depth: number): Promise<void> {
+async function emptyFolder(folder: number, name: string, removal: Removal): Promise<void> {
   const inner = openFolderAt(folder, name);
   try {
     for (const entry of readdirSync(within(inner, "."), { encoding: "latin1" })) {
       try {
-        await removeTree(inner, entry, true, count, depth + 1);
+        await removeTree(inner, entry, { ...removal, depth: removal.depth + 1 });
       } catch (error) {
         // Somebody else was quicker.
         if (errnoOf(error) !== "ENOENT") throw error;

@@ -115,8 +115,10 @@ function walk(fence: PathFence, asked: RawPath, options: WalkOptions): End {
         return { folder, name: asRaw(name) };
       }
       if (found.kind === "folder") go(found.fd);
-      else if (found.kind === "other" || !isBrought) go(stepInto(fence, folder, name, found.kind, options));
-      else throw new BoxError("file/denied", "a link on the way leads to nothing");
+      else {
+        refuseStep(found.kind, isBrought, options);
+        go(makeStep(fence, folder, name));
+      }
     }
     return namedAgain(folder);
   } catch (error) {
@@ -164,15 +166,14 @@ function factsOrClose(fd: number): BigIntStats {
   }
 }
 
-function stepInto(
-  fence: PathFence,
-  folder: number,
-  name: string,
-  kind: "absent" | "other",
-  options: WalkOptions,
-): number {
+/** Returns when a folder may be made here. */
+function refuseStep(kind: "absent" | "other", isBrought: boolean, options: WalkOptions): void {
   if (kind === "other") throw new BoxError("file/not-a-directory", "a part of the path is no folder");
+  if (isBrought) throw new BoxError("file/denied", "a link on the way leads to nothing");
   if (options.parents !== true) throw new BoxError("file/not-found", "there is nothing at this path");
+}
+
+function makeStep(fence: PathFence, folder: number, name: string): number {
   // Folders are made only where something may be written.
   fence.check(asRaw(join(realPathOf(folder), name)), "write");
   makeFolder(folder, name);
