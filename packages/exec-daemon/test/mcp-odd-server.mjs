@@ -23,7 +23,8 @@ if (flags.has("--deaf")) {
 if (flags.has("--family")) {
   const script = "trap '' TERM INT; sleep 600 & trap '' TERM; while :; do sleep 1; done";
   spawn("/bin/sh", ["-c", script], { stdio: "ignore" });
-  spawn("/usr/bin/setsid", ["/bin/sh", "-c", script], { stdio: "ignore", detached: true }).unref();
+  // One that left its session and whose parent has ended: neither descent nor group leads to it.
+  spawn("/usr/bin/setsid", ["/bin/sh", "-c", `(${script}) &`], { stdio: "ignore" });
 }
 const mark = process.argv.find((word) => word.startsWith("--pid-file="))?.slice("--pid-file=".length);
 if (mark !== undefined) writeFileSync(mark, String(process.pid));
@@ -39,7 +40,6 @@ const calls = {
   pid: () => text(process.pid),
   die: () => process.exit(7),
   huge: ({ bytes }) => text("x".repeat(bytes)),
-  deep: ({ depth }) => ({ content: [{ type: "text", text: "", deep: nest(depth) }] }),
   flood: ({ count, tool }) => {
     const method = tool === true ? "notifications/tools/list_changed" : "notifications/odd";
     for (let at = 0; at < count; at += 1) send({ method, params: { at } });
@@ -60,8 +60,12 @@ const calls = {
   },
 };
 
-function nest(depth) {
-  return JSON.parse(`${"[".repeat(depth)}${"]".repeat(depth)}`);
+/** Written as text, because the program that makes it can't write such a value either. */
+function sendDeep(id, { depth }) {
+  const value = `${"[".repeat(depth)}${"]".repeat(depth)}`;
+  process.stdout.write(
+    `{"jsonrpc":"2.0","id":${id},"result":{"content":[{"type":"text","deep":${value}}]}}\n`,
+  );
 }
 
 function wait(id, { steps, everyMs }, token) {
@@ -107,6 +111,10 @@ createInterface({ input: process.stdin }).on("line", (line) => {
     return;
   }
   if (id === undefined) return;
+  if (method === "tools/call" && params.name === "deep") {
+    sendDeep(id, params.arguments);
+    return;
+  }
   if (method === "tools/call" && params.name === "wait") {
     wait(id, params.arguments, params._meta?.progressToken);
     return;

@@ -89,7 +89,7 @@ interface Call {
 
 async function runCall({ handle, request, args, queue, signal }: Call): Promise<Fields> {
   const { startMaxMs, callMaxMs } = handle.config;
-  const connection = await handle.use(startMaxMs, signal);
+  const connection = await handle.use(startMaxMs + mcpLimits.startSlackMs, signal);
   return await connection.request({
     method: "tools/call",
     params: { name: request.name, arguments: args },

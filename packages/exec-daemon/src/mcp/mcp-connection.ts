@@ -75,7 +75,7 @@ async function greet(client: Client, carrier: Carrier, options: ConnectOptions):
   try {
     await Promise.race([client.connect(carrier.transport, { timeout, signal }), early]);
   } catch (error) {
-    const known = toMcpError(error);
+    const known = await knowBetter(toMcpError(error), carrier);
     if (known.code !== "mcp/timeout") throw known;
     throw new BoxError("mcp/timeout", `the server did not answer initialize within ${timeout} ms`, {
       hint: "look at what it wrote to its standard error: ReadServerLog",
@@ -85,11 +85,7 @@ async function greet(client: Client, carrier: Carrier, options: ConnectOptions):
 
 function createConnection(client: Client, carrier: Carrier): McpConnection {
   const over = Promise.withResolvers<BoxError>();
-  let reason: BoxError | undefined;
-  const end = (why: BoxError): void => {
-    reason ??= why;
-    over.resolve(why);
-  };
+  const end = over.resolve;
   void carrier.ended.then(end);
   return {
     about: describe(client),
@@ -101,8 +97,7 @@ function createConnection(client: Client, carrier: Carrier): McpConnection {
         return await send(client, request);
       } catch (error) {
         request.signal?.throwIfAborted();
-        if (reason !== undefined) throw reason;
-        const known = toMcpError(error);
+        const known = await knowBetter(toMcpError(error), carrier);
         if (carrier.isFatal(error)) end(known);
         throw known;
       }
@@ -114,6 +109,13 @@ function createConnection(client: Client, carrier: Carrier): McpConnection {
       await client.close();
     },
   };
+}
+
+/** That the connection is gone is what everyone sees first; why, is known a moment later. */
+async function knowBetter(seen: BoxError, carrier: Carrier): Promise<BoxError> {
+  if (seen.code !== "mcp/unavailable") return seen;
+  const noReason = new Promise<BoxError>((resolve) => setImmediate(resolve, seen));
+  return await Promise.race([carrier.ended, noReason]);
 }
 
 async function send(client: Client, request: McpRequest): Promise<Readonly<Record<string, unknown>>> {

@@ -57,6 +57,8 @@ export const mcpLimits = {
   endTermMs: 700,
   endKillMs: 1000,
   endLookEveryMs: 40,
+  /** how long whoever waits for a start waits beyond its deadline, so that they are told why it failed */
+  startSlackMs: 3000,
   /** an HTTP server is told that its session is over */
   endSessionMs: 1000,
 

@@ -44,7 +44,7 @@ export function registerMcpRoutes(router: ConnectRouter, mcp: Mcp, clock: Clock)
       const handle = servers.find(request.serverId);
       await handle.close();
       handle.forgive();
-      await handle.use(handle.config.startMaxMs, context.signal);
+      await handle.use(handle.config.startMaxMs + mcpLimits.startSlackMs, context.signal);
       return { server: toServerState(handle, clock) };
     },
     readServerLog: (request) => {

@@ -44,7 +44,7 @@ export function createResourcesAndPrompts(servers: ServerSet): ResourcesAndPromp
     const handle = servers.find(id);
     const done = handle.touch();
     try {
-      return await work(await handle.use(handle.config.startMaxMs, signal), handle);
+      return await work(await handle.use(handle.config.startMaxMs + mcpLimits.startSlackMs, signal), handle);
     } finally {
       done();
     }

@@ -31,7 +31,7 @@ export function createStdioTransport(deps: StdioTransportDeps): Transport {
     onJunk: (line) =>
       logRing.add(Buffer.concat([line.subarray(0, mcpLimits.textMaxChars), Buffer.from("\n")])),
   });
-  let isOver = false;
+  let [isOver, isDraining] = [false, false];
   let resume: NodeJS.Timeout | undefined;
 
   function fail(error: unknown, text: string): void {
@@ -46,29 +46,34 @@ export function createStdioTransport(deps: StdioTransportDeps): Transport {
     transport.onclose?.();
   }
 
-  function hear(message: object): void {
+  async function hear(message: object): Promise<void> {
     try {
       transport.onmessage?.(deps.parseMessage(message));
+      // The SDK hands a notice on a step later, and an answer at once: progress would be lost behind its result.
+      if (!("id" in message)) await Promise.resolve();
     } catch (error) {
       transport.onerror?.(error instanceof Error ? error : new Error(String(error)));
     }
   }
 
   /** Hands on what is there until the budget is spent, and stops reading then. */
-  function drain(): void {
+  async function drain(): Promise<void> {
     resume = undefined;
+    isDraining = true;
     try {
       for (let found = lines.next(); found !== undefined && !isOver; found = lines.next()) {
-        hear(found.message);
+        await hear(found.message);
         const waitMs = budget.take(1, found.bytes);
         if (waitMs === 0) continue;
         server.stdout.pause();
-        resume = setTimeout(drain, waitMs);
+        resume = setTimeout(() => void drain(), waitMs);
         return;
       }
       if (!isOver) server.stdout.resume();
     } catch (error) {
       fail(error, "the server's output can't be read");
+    } finally {
+      isDraining = false;
     }
   }
 
@@ -83,7 +88,7 @@ export function createStdioTransport(deps: StdioTransportDeps): Transport {
           fail(error, "the server's output can't be read");
           return;
         }
-        if (resume === undefined) drain();
+        if (resume === undefined && !isDraining) void drain();
       });
       server.stdout.on("close", () => void endWithProcess(deps, end));
       void server.exited.then(() => endWithProcess(deps, end));
