@@ -143,6 +143,15 @@ static void free_output(struct keep *keep) {
   if (keep->reaped && terminal.out_have > 0) terminal_drop(&terminal);
 }
 
+/* Without its master the terminal is gone: the kernel tells everybody who has it. */
+static void hang_up(struct keep *keep) {
+  if (!terminal.hung_up || keep->child.master < 0) return;
+  input_close(&input);
+  terminal.input_have = terminal.input_sent = 0;
+  close(keep->child.master);
+  keep->child.master = keep->child.out = terminal.master = -1;
+}
+
 /* Goes on to the next phase when its time has come; false when this execution is done. */
 static bool advance(struct keep *keep, int64_t now, void (*tell)(const char *)) {
   struct order *order = keep->order;
@@ -223,6 +232,7 @@ static void follow(struct keep *keep, void (*tell)(const char *)) {
     if (keep->stop && keep->phase == PHASE_RUNNING) begin_kill(keep, now);
     finish_kill(keep, now);
     free_output(keep);
+    hang_up(keep);
     if (!advance(keep, now, tell)) return;
     wait_and_serve(keep, now);
   }

@@ -83,7 +83,9 @@ static bool open_streams(const struct order *order, struct child *child, struct 
                                : (ends->in = open("/dev/null", O_RDONLY | O_CLOEXEC)) < 0)
       return false;
   }
-  if (order->sandboxed != 0 && !open_pipe(info, &ends->info, true)) return false;
+  /* A terminal's sandbox keeps the session that we made, so its program is the leader itself. */
+  bool asks_info = order->sandboxed != 0 && !wants_terminal(order);
+  if (asks_info && !open_pipe(info, &ends->info, true)) return false;
   for (size_t at = 0; at < order->open_file_count; at += 1) {
     ends->files[at] = open(order->open_files[at], O_RDONLY | O_CLOEXEC);
     if (ends->files[at] < 0) return false;

@@ -145,6 +145,7 @@ void input_close(struct input *input);
 
 struct terminal {
   int folder, listener, client, master;
+  bool hung_up;
   /* from the client: a header and then its payload, which may be longer than what fits here */
   unsigned char header[5];
   size_t header_have;

@@ -4,6 +4,7 @@
  * the rest, and reads what was before from the spool. A daemon that comes back connects again; the newest one counts.
  *
  *   to us    u8 kind | u32 length | payload     1 input   2 size: u16 columns, u16 rows, u16 x pixels, u16 y pixels
+ *                                               3 hang up: the terminal is taken from what runs there
  *   from us  u8 kind | u32 length | payload     1 hello: u64 offset   2 output: u64 offset, bytes
  *
  * Numbers are big-endian. There is no queue: while the client doesn't take output the terminal isn't read, and while the
@@ -24,7 +25,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-enum { KIND_INPUT = 1, KIND_SIZE = 2, KIND_HELLO = 1, KIND_OUTPUT = 2, FRAME_HEAD_BYTES = 5, SIZE_BYTES = 8 };
+enum { KIND_INPUT = 1, KIND_SIZE = 2, KIND_HANG_UP = 3, KIND_HELLO = 1, KIND_OUTPUT = 2, FRAME_HEAD_BYTES = 5, SIZE_BYTES = 8 };
 
 /* what waits in the kernel for a client that is slow; small, so that the terminal feels it soon */
 enum { SOCKET_BUFFER_BYTES = 32 * 1024 };
@@ -143,7 +144,9 @@ static bool receive_header(struct terminal *terminal) {
   terminal->payload_left = be32toh(length);
   terminal->size_have = 0;
   int kind = terminal->header[0];
-  bool is_known = kind == KIND_INPUT || (kind == KIND_SIZE && terminal->payload_left == SIZE_BYTES);
+  bool is_known = kind == KIND_INPUT || (kind == KIND_SIZE && terminal->payload_left == SIZE_BYTES) ||
+                  (kind == KIND_HANG_UP && terminal->payload_left == 0);
+  if (is_known && kind == KIND_HANG_UP) terminal->hung_up = true;
   if (!is_known) terminal_drop(terminal);
   else if (terminal->payload_left == 0) terminal->header_have = 0;
   return is_known;

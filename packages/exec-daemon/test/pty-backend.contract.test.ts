@@ -9,8 +9,8 @@ const patientMs = 240_000;
 
 describe.each(backends)("terminals by $name", ({ open }) => {
   let opened: OpenBackend;
-  beforeAll(() => {
-    opened = open();
+  beforeAll(async () => {
+    opened = await open();
   });
   afterAll(() => opened.dispose());
 

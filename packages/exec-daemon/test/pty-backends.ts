@@ -2,6 +2,11 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createLogger, systemClock } from "@sand/node-kit";
+import { chooseKeeper } from "../src/keeper/choose-keeper.ts";
+import { createKeeperPool } from "../src/keeper/keeper-pool.ts";
+import { createShimBackend } from "../src/keeper/shim-backend.ts";
+import { openLedger } from "../src/ledger/ledger.ts";
 import { createNodePtyBackend } from "../src/pty/node-pty-backend.ts";
 import type { TerminalBackend, TerminalExit, TerminalPipe } from "../src/pty/terminal-backend.ts";
 
@@ -10,7 +15,7 @@ export interface OpenBackend {
   dispose(): void;
 }
 
-export const backends: readonly { readonly name: string; open(): OpenBackend }[] = [
+export const backends: readonly { readonly name: string; open(): OpenBackend | Promise<OpenBackend> }[] = [
   {
     name: "node-pty",
     open() {
@@ -21,7 +26,26 @@ export const backends: readonly { readonly name: string; open(): OpenBackend }[]
       };
     },
   },
+  { name: "the shim", open: openShim },
 ];
+
+async function openShim(): Promise<OpenBackend> {
+  const dataRoot = mkdtempSync(join(tmpdir(), "sand-shim-"));
+  const log = createLogger({ name: "test", level: "error" });
+  const ledger = openLedger({ dataRoot, enabled: true, clock: systemClock, log });
+  const env = { PATH: process.env.PATH ?? "" };
+  const choice = await chooseKeeper({ mode: "shim", dataRoot, selfCommand: [process.execPath], env });
+  const keepers = createKeeperPool(choice.pool);
+  return {
+    backend: createShimBackend({ ledger, keepers, clock: systemClock }),
+    dispose() {
+      keepers.close();
+      ledger.close();
+      choice.sweep();
+      rmSync(dataRoot, { recursive: true, force: true });
+    },
+  };
+}
 
 export interface Run {
   readonly pipe: TerminalPipe;

@@ -31,6 +31,7 @@ export const executionFiles = {
   stdinEnd: "stdin.end",
   exit: "exit.json",
   closed: "closed.json",
+  terminal: "terminal.sock",
 } as const;
 
 export const startedSeq = 1;
