@@ -98,6 +98,7 @@ async function open(deps: DaemonDeps, scope: Scope, identity: ProcessIdentity): 
       policy,
       clock: systemClock,
       ledgerEnabled: config.ledger,
+      secretsFor: environment.commandSecrets,
       run: (name, work) => void followKeeper(work, log, name),
     },
     signal: { ledger, clock: systemClock, run },

@@ -3,7 +3,8 @@
  * secrets for one scope each. Both are in memory only: whoever set them does it again after a restart of the daemon.
  *
  * A secret's value leaves here for the process that it is meant for and in no other way: no call answers with it, and it
- * is in no log and no argument list.
+ * is in no log and no argument list. The plan of a command that was started with one is on disk in the command's folder,
+ * which no command can reach, for as long as the execution is kept.
  */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { BoxError } from "@sand/protocol";
@@ -23,6 +24,8 @@ export interface BoxEnvironment {
   variables(): Readonly<Record<string, string>>;
   /** the secrets of one scope, by name */
   secretsOf(scope: string): Readonly<Record<string, string>>;
+  /** what a command of this agent gets: the secrets of all commands and those of the agent */
+  commandSecrets(agentId: string): Readonly<Record<string, string>>;
   /** Calls back when a scope's secrets are other ones. */
   onSecrets(changed: (scope: string) => void): void;
 }
@@ -80,6 +83,7 @@ export function createBoxEnvironment(): BoxEnvironment {
     },
     variables: () => variables,
     secretsOf: (scope) => scopes.get(scope) ?? {},
+    commandSecrets: (agentId) => ({ ...scopes.get("commands"), ...scopes.get(`agent:${agentId}`) }),
     onSecrets: (changed) => void listeners.push(changed),
   };
 }

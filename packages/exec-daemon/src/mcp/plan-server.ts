@@ -11,8 +11,8 @@ import type { LaunchPlan } from "../ledger/records.ts";
 import { planLaunch } from "../processes/plan-launch.ts";
 import type { StdioConfig } from "./server-config.ts";
 
-/** the descriptor that carries the environment; those from 3 on are the sandbox's, and a shell knows only one digit */
-export const environmentFd = 9;
+/** the descriptor that carries the environment: those from 3 on and 9 are the sandbox's, and a shell knows one digit */
+export const environmentFd = 8;
 
 /** Reads the variables, closes every descriptor that isn't the server's, and becomes the server. */
 const bootstrap = `eval "$(/bin/cat <&${environmentFd})"; exec 3<&- 4<&- 5<&- 6<&- 7<&- 8<&- 9<&-; exec "$@"`;

@@ -14,6 +14,7 @@ import type { Ledger } from "../ledger/ledger.ts";
 import type { StartRecord } from "../ledger/records.ts";
 import type { TrackedExecution } from "../ledger/tracked-execution.ts";
 import { limits } from "../limits.ts";
+import { addSecrets } from "./add-secrets.ts";
 import { computeDigest, validateStart } from "./parse-start.ts";
 import { planLaunch } from "./plan-launch.ts";
 import { toExecution } from "./to-execution.ts";
@@ -24,6 +25,8 @@ export interface StartDeps {
   readonly policy: BoxPolicy;
   readonly clock: Clock;
   readonly ledgerEnabled: boolean;
+  /** what a command of this agent gets as secrets */
+  readonly secretsFor: (agentId: string) => Readonly<Record<string, string>>;
   /** Runs what outlives the call. */
   readonly run: (name: string, work: () => Promise<void>) => void;
 }
@@ -52,7 +55,9 @@ export function createStart(
     }
     launching += 1;
     try {
-      const start = toRecord(request, digest, planLaunch(deps.policy, request), deps.clock.nowMs());
+      const secrets = deps.secretsFor(request.lineage?.agentId ?? "");
+      const plan = addSecrets(planLaunch(deps.policy, request), secrets);
+      const start = toRecord(request, digest, plan, deps.clock.nowMs());
       const execution = await (known === undefined
         ? deps.ledger.add(start)
         : deps.ledger.renew(known, start));

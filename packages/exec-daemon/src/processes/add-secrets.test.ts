@@ -1,0 +1,30 @@
+import { expect, test } from "vitest";
+import { runAsUser } from "../command-user.ts";
+import { addSecrets } from "./add-secrets.ts";
+
+const user = { uid: 1000, gid: 1000, name: "box", home: "/home/box" };
+const plain = {
+  argv: ["/bin/true"],
+  env: { A: "1", B: "2" },
+  cwd: "/",
+  stdin: false,
+  killMs: 0,
+  sandboxed: false,
+};
+
+test("secrets join the environment, and what the request sets wins", () => {
+  expect(addSecrets(plain, { A: "secret", C: "3" })).toEqual({ ...plain, env: { A: "1", B: "2", C: "3" } });
+});
+
+test("for another account they are the environment of the first program, and in no argument", () => {
+  const switched = { ...plain, ...runAsUser(user, plain), user };
+  const launch = addSecrets(switched, { TOKEN: "value" });
+  expect(launch.env).toEqual({ TOKEN: "value" });
+  expect(launch.argv).toEqual(switched.argv.filter((word) => word !== "--ignore-environment"));
+  expect(launch.argv.join(" ")).not.toContain("value");
+});
+
+test("without secrets the plan is the same", () => {
+  const switched = { ...plain, ...runAsUser(user, plain), user };
+  expect(addSecrets(switched, {})).toBe(switched);
+});
