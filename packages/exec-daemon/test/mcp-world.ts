@@ -107,3 +107,15 @@ export function isAlive(pid: number): boolean {
     return false;
   }
 }
+
+/** Our code of the refusal, or undefined when there was none. */
+export async function codeOf(work: Promise<unknown>): Promise<string | undefined> {
+  try {
+    await work;
+    return undefined;
+  } catch (error) {
+    return error instanceof Error && "metadata" in error && error.metadata instanceof Headers
+      ? (error.metadata.get("x-sand-code") ?? "")
+      : String(error);
+  }
+}

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { McpStatus } from "@sand/protocol/exec-mcp";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { until } from "./daemon-process.ts";
-import { isAlive, type McpWorld, odd, programOf, startMcpWorld } from "./mcp-world.ts";
+import { codeOf, isAlive, type McpWorld, odd, programOf, startMcpWorld } from "./mcp-world.ts";
 
 const patientMs = 90_000;
 let world: McpWorld;
@@ -12,17 +12,6 @@ beforeAll(async () => {
   world = await startMcpWorld();
 });
 afterAll(() => world.dispose());
-
-async function codeOf(work: Promise<unknown>): Promise<string | undefined> {
-  try {
-    await work;
-    return undefined;
-  } catch (error) {
-    return error instanceof Error && "metadata" in error && error.metadata instanceof Headers
-      ? (error.metadata.get("x-sand-code") ?? "")
-      : String(error);
-  }
-}
 
 async function drain(events: AsyncIterable<unknown>): Promise<void> {
   for await (const _ of events);
