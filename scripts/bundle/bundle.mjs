@@ -13,6 +13,7 @@ import { dirname, join, resolve } from "node:path";
 import { build } from "esbuild";
 import { carriedModules } from "./carried-modules.mjs";
 import { embeddedNatives } from "./embedded-natives.mjs";
+import { embeddedShim } from "./embedded-shim.mjs";
 import { licenceTexts } from "./licence-texts.mjs";
 import { carryProgram } from "./load-program.mjs";
 
@@ -35,6 +36,7 @@ export async function bundle(plan) {
     throw new MissingEntry(`${plan.entry} does not exist, so ${plan.outfile} was not built`);
   }
   const natives = embeddedNatives(plan.root);
+  const shim = embeddedShim(plan);
   const result = await build({
     absWorkingDir: plan.root,
     entryPoints: [plan.entry],
@@ -58,11 +60,11 @@ export async function bundle(plan) {
       SAND_FAILPOINTS: String(plan.failpoints),
       "globalThis.__SAND_FAILPOINTS__": String(plan.failpoints),
     },
-    plugins: [natives.plugin, carriedModules()],
+    plugins: [natives.plugin, shim.plugin, carriedModules()],
   });
   const target = resolve(plan.root, plan.outfile);
   const program = result.outputFiles[0].text;
-  const tail = natives.carried();
+  const tail = natives.carried() + shim.carried();
   const text = Buffer.from(
     plan.cached ? carryProgram({ banner: plan.banner, text: program, tail }) : `${program}${tail}`,
   );

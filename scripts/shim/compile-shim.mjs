@@ -12,9 +12,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, w
 import { join } from "node:path";
 import { repositoryRoot } from "../bundle/outputs.mjs";
 
-const sources = join(repositoryRoot, "packages/exec-daemon/native");
 const target = `${process.platform}-${process.arch}`;
-const output = join(sources, "dist", target);
 
 const flags = [
   ...["-std=gnu11", "-Os", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Wno-sign-conversion"],
@@ -23,6 +21,7 @@ const flags = [
   ...["-Wl,--gc-sections", "-Wl,--build-id=none", "-Wl,-z,relro,-z,now", "-s"],
 ];
 
+const stampName = "built.json";
 const variants = [
   { name: "sand-shim", defines: [] },
   { name: "sand-shim-failpoints", defines: ["-DSAND_FAILPOINTS"] },
@@ -32,53 +31,53 @@ const variants = [
  * Where the programs are, or why there are none.
  * @returns {{built: true, shim: string, failpoints: string, isStatic: boolean} | {built: false, reason: string}}
  */
-export function compileShim() {
+export function compileShim({ root = repositoryRoot } = {}) {
+  const sources = join(root, "packages/exec-daemon/native");
+  const output = join(sources, "dist", target);
   if (process.platform !== "linux") return { built: false, reason: "the shim is for Linux" };
-  const stamp = stampOf();
-  const stampFile = join(output, "built.json");
-  const known = readStamp(stampFile);
-  if (known?.stamp !== stamp) {
-    const failure = compileAll(stamp, stampFile);
+  const stamp = stampOf(sources);
+  if (readStamp(output)?.stamp !== stamp) {
+    const failure = compileAll(sources, output, stamp);
     if (failure !== undefined) return { built: false, reason: failure };
   }
   return {
     built: true,
     shim: join(output, "sand-shim"),
     failpoints: join(output, "sand-shim-failpoints"),
-    isStatic: readStamp(stampFile)?.isStatic === true,
+    isStatic: readStamp(output)?.isStatic === true,
   };
 }
 
-function stampOf() {
+function stampOf(sources) {
   const hash = createHash("sha256").update(flags.join(" "));
-  for (const name of sourceNames()) hash.update(name).update(readFileSync(join(sources, name)));
+  for (const name of sourceNames(sources)) hash.update(name).update(readFileSync(join(sources, name)));
   return hash.digest("hex");
 }
 
-function sourceNames() {
+function sourceNames(sources) {
   return readdirSync(sources)
     .filter((name) => /\.[ch]$/.test(name))
     .sort();
 }
 
-function readStamp(file) {
-  const folder = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : undefined;
-  return folder !== undefined && variants.every(({ name }) => existsSync(join(output, name)))
-    ? folder
-    : undefined;
+/** What was built last; undefined when a part of it is missing. */
+function readStamp(output) {
+  const names = [stampName, ...variants.map(({ name }) => name)];
+  if (!names.every((name) => existsSync(join(output, name)))) return undefined;
+  return JSON.parse(readFileSync(join(output, stampName), "utf8"));
 }
 
 /** Undefined when all of it is in place. */
-function compileAll(stamp, stampFile) {
+function compileAll(sources, output, stamp) {
   mkdirSync(output, { recursive: true });
   let isStatic = true;
   for (const { name, defines } of variants) {
     const copy = join(output, `.${name}.${process.pid}.tmp`);
     try {
-      let failure = isStatic ? runCompiler([...defines, "-static"], copy) : "";
+      let failure = isStatic ? runCompiler(sources, [...defines, "-static"], copy) : "";
       if (failure !== undefined) {
         isStatic = false;
-        failure = runCompiler(defines, copy);
+        failure = runCompiler(sources, defines, copy);
       }
       if (failure !== undefined) return failure;
       renameSync(copy, join(output, name));
@@ -86,14 +85,15 @@ function compileAll(stamp, stampFile) {
       rmSync(copy, { force: true });
     }
   }
+  const stampFile = join(output, stampName);
   writeFileSync(`${stampFile}.${process.pid}.tmp`, `${JSON.stringify({ stamp, isStatic })}\n`);
   renameSync(`${stampFile}.${process.pid}.tmp`, stampFile);
   return undefined;
 }
 
 /** In the folder itself and by plain names, so that no path of this machine can get into the program. */
-function runCompiler(extra, file) {
-  const files = sourceNames().filter((name) => name.endsWith(".c"));
+function runCompiler(sources, extra, file) {
+  const files = sourceNames(sources).filter((name) => name.endsWith(".c"));
   const done = spawnSync("cc", [...flags, ...extra, "-o", file, ...files], {
     cwd: sources,
     encoding: "utf8",

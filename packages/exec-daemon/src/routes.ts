@@ -8,7 +8,7 @@ import type { OpenedControl } from "./control/open-control.ts";
 import type { Ping } from "./control/ping.ts";
 import { registerFiles } from "./files/file-routes.ts";
 import type { BoxFiles } from "./files/file-verbs.ts";
-import type { KeeperChoice } from "./keeper/choose-keeper.ts";
+import type { OpenedKeepers } from "./keeper/open-keepers.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import { registerMcpRoutes } from "./mcp/mcp-routes.ts";
 import { createAttach } from "./processes/attach.ts";
@@ -25,7 +25,7 @@ export interface RouteDeps {
   readonly ledger: Ledger;
   readonly policy: BoxPolicy;
   readonly sandbox: SandboxMode;
-  readonly keeper: KeeperChoice;
+  readonly keeper: OpenedKeepers;
   readonly ping: Ping;
   readonly files: BoxFiles;
   readonly start: StartDeps;

@@ -23,8 +23,7 @@ import { createPing } from "./control/ping.ts";
 import { takeDaemonLock } from "./daemon-lock.ts";
 import { publishDiscovery } from "./discovery-file.ts";
 import { openBoxFiles } from "./files/open-files.ts";
-import { chooseKeeper } from "./keeper/choose-keeper.ts";
-import { createKeeperPool, type KeeperPool } from "./keeper/keeper-pool.ts";
+import { type OpenedKeepers, openKeepers } from "./keeper/open-keepers.ts";
 import { type Ledger, openLedger } from "./ledger/ledger.ts";
 import { limits } from "./limits.ts";
 import { startTerminals } from "./pty/start-terminals.ts";
@@ -65,21 +64,11 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
 async function open(deps: DaemonDeps, scope: Scope, identity: ProcessIdentity): Promise<number> {
   const { config, log } = deps;
   const environment = createBoxEnvironment();
-  const policy = withEnvironment(await openBoxPolicy(config), environment);
+  const [opened, keeper] = await Promise.all([openBoxPolicy(config), openKeepers({ ...deps, scope })]);
+  const policy = withEnvironment(opened, environment);
   saySandbox(log, config, policy);
   const ledger = openLedger({ dataRoot: config.dataRoot, enabled: config.ledger, clock: systemClock, log });
   scope.defer(() => ledger.close());
-  const keeper = await chooseKeeper({
-    mode: config.keeper,
-    dataRoot: config.dataRoot,
-    selfCommand: deps.selfCommand,
-    env: keeperEnv(config),
-  });
-  const { whyNoShim, whyNoCgroup } = keeper;
-  log.info({ event: "keeper.chosen", whyNoShim, whyNoCgroup }, "how commands are kept");
-  const keepers = createKeeperPool(keeper.pool);
-  scope.defer(() => keepers.close());
-  scope.defer(() => keeper.sweep());
   const ping = createPing({ ledger, identity, workspaceRoot: policy.workspaceRoot });
   scope.defer(() => ping[Symbol.dispose]());
   const run = (name: string, work: (signal: AbortSignal) => Promise<void>): void => scope.run(name, work);
@@ -94,7 +83,7 @@ async function open(deps: DaemonDeps, scope: Scope, identity: ProcessIdentity): 
     files: openBoxFiles({ ...config, selfCommand: deps.selfCommand, policy, log, scope }),
     start: {
       ledger,
-      keepers,
+      keepers: keeper.pool,
       policy,
       clock: systemClock,
       ledgerEnabled: config.ledger,
@@ -121,7 +110,7 @@ async function open(deps: DaemonDeps, scope: Scope, identity: ProcessIdentity): 
     ...identity,
     startedAtMs: systemClock.nowMs(),
   });
-  startUpkeep(scope, ledger, keepers, keeper.sweep);
+  startUpkeep(scope, ledger, keeper);
   log.info(
     { event: "daemon.started", port: server.port, executions: ledger.list().length },
     "the exec-daemon is ready",
@@ -165,13 +154,8 @@ function saySandbox(log: Logger, config: DaemonConfig, { decision, user }: BoxPo
   }
 }
 
-function keeperEnv(config: DaemonConfig): Readonly<Record<string, string>> {
-  const forKeepers = config.failpoint.startsWith("keeper.") ? { SAND_FAILPOINT: config.failpoint } : {};
-  return { PATH: config.commandEnv.PATH ?? "", LANG: "C.UTF-8", ...forKeepers };
-}
-
-function startUpkeep(scope: Scope, ledger: Ledger, keepers: KeeperPool, sweep: () => void): void {
-  keepers.fill();
+function startUpkeep(scope: Scope, ledger: Ledger, keeper: OpenedKeepers): void {
+  keeper.pool.fill();
   scope.run("look at keepers", async (signal) => {
     while (!signal.aborted) {
       await systemClock.sleep(limits.adoptedCheckEveryMs, signal);
@@ -181,7 +165,7 @@ function startUpkeep(scope: Scope, ledger: Ledger, keepers: KeeperPool, sweep: (
   scope.run("forget old executions", async (signal) => {
     while (!signal.aborted) {
       await ledger.prune();
-      sweep();
+      keeper.sweep();
       await systemClock.sleep(limits.retentionEveryMs, signal);
     }
   });
