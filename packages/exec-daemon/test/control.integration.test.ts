@@ -66,9 +66,55 @@ describe.each(kinds)("$name", ({ env, skip }) => {
       expect(said.startsWith(`${planted} `)).toBe(true);
       expect(said.slice(planted.length)).not.toContain(planted);
       expect(said.trim().endsWith("0")).toBe(true);
+      expect(await outputOf("secret-2", "env", "two")).not.toContain(planted);
+      expect(await outputOf("secret-3", "env")).not.toContain(planted);
+      await world.control.syncSecrets({ scope: "agent:one", values: {} });
+      expect(await outputOf("secret-4", "env", "one")).not.toContain(planted);
+      expect(world.daemon.log()).not.toContain(planted);
+    },
+    patientMs,
+  );
+
+  test.skipIf(skip)(
+    "what is run for a command with a secret has it in no argument",
+    async () => {
+      await world.control.syncSecrets({ scope: "commands", values: { API_TOKEN: planted } });
+      expect(await outputOf("argued", 'printf %s "$API_TOKEN"')).toBe(planted);
+      // Too short a moment to be seen from outside each time: what was carried out is on record.
+      const record = join(world.daemon.dataRoot, "executions", "argued", "start.json");
+      const { launch } = JSON.parse(readFileSync(record, "utf8"));
+      expect(launch.argv.join(" ")).not.toContain(planted);
+      expect(launch.env.API_TOKEN).toBe(planted);
+      expect(statSync(record).mode & 0o077).toBe(0);
+      await world.control.syncSecrets({ scope: "commands", values: {} });
+    },
+    patientMs,
+  );
+
+  test.skipIf(skip)(
+    "a port that a command listens on is listed with its execution",
+    async () => {
+      const script = `require("net").createServer().listen(0, "127.0.0.1", function () { console.log(this.address().port) })`;
+      await world.daemon.processes.start({
+        processId: "listener",
+        command: { case: "argv", value: { args: [process.execPath, "-e", script] } },
+        lineage: { agentId: "ag", turnId: "t" },
+      });
+      const port = await until("it listens", async () => {
+        const { events } = await world.daemon.processes.read({ processId: "listener" });
+        const text = events.flatMap(({ kind }) =>
+          kind.case === "output" ? [Buffer.from(kind.value.data).toString()] : [],
+        );
+        return /^(\d+)\n/u.exec(text.join(""))?.[1];
+      });
+      const { ports } = await world.control.listeningPorts({});
+      const row = ports.find((candidate) => candidate.port === Number(port));
+      expect(row).toMatchObject({ address: "127.0.0.1", owner: { processId: "listener", agentId: "ag" } });
+      expect(row?.pid).toBeGreaterThan(0);
+      expect(ports.every(({ owner }) => owner?.daemon !== true)).toBe(true);
       const all = await world.control.listeningPorts({ all: true });
-      const own = all.ports.find(({ port: own }) => own === Number(new URL(world.daemon.baseUrl).port));
-      expect(own?.owner?.daemon).toBe(true);
+      const listening = all.ports.find(({ port: own }) => own === Number(new URL(world.daemon.baseUrl).port));
+      expect(listening?.owner?.daemon).toBe(true);
 
       const usage = await world.control.resourceUsage({ processes: true });
       const process_ = usage.processes.find(({ pid }) => pid === row?.pid);
@@ -196,11 +242,3 @@ describe("of one daemon", () => {
     expect(statSync(root).isDirectory()).toBe(true);
   });
 });
-
-function readOrNothing(path: string): string {
-  try {
-    return readFileSync(path, "latin1");
-  } catch {
-    return "";
-  }
-}
