@@ -7,17 +7,18 @@
  * 3. With the ledger off nothing is read at a start and an id is never recognised. That exists for one test.
  */
 import { randomBytes } from "node:crypto";
-import { mkdirSync, readdirSync, rmSync } from "node:fs";
-import { mkdir, rm } from "node:fs/promises";
+import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { isSameProcess, type Logger, syncFolder, writeFileAtomic } from "@sand/node-kit";
-import type { Clock } from "@sand/protocol";
+import { isSameProcess, type Logger, writeFileAtomic } from "@sand/node-kit";
+import { type Clock, invariant } from "@sand/protocol";
 import { limits } from "../limits.ts";
 import { executionFiles, executionsFolder, folderName } from "./execution-folder.ts";
 import { planRetention } from "./plan-retention.ts";
 import { readStart, type StartRecord } from "./records.ts";
 import { settleLost } from "./settle-lost.ts";
 import { isRunning, type TrackedExecution, trackExecution } from "./tracked-execution.ts";
+import { writeIntent } from "./write-intent.ts";
 
 export interface Ledger {
   find(executionId: string): TrackedExecution | undefined;
@@ -84,8 +85,7 @@ export function openLedger(deps: LedgerDeps): Ledger {
   function load(name: string): void {
     const folder = join(root, name);
     try {
-      const start = readStart(folder);
-      // A folder without an intent is one that we died while making: nothing was promised.
+      const start = readIntent(folder);
       if (start === undefined) {
         rmSync(folder, { recursive: true, force: true });
         return;
@@ -102,8 +102,7 @@ export function openLedger(deps: LedgerDeps): Ledger {
     }
   }
 
-  async function write(folder: string, start: StartRecord): Promise<TrackedExecution> {
-    await writeFileAtomic(join(folder, executionFiles.start), JSON.stringify(start));
+  function track(folder: string, start: StartRecord): TrackedExecution {
     const execution = trackExecution(start, folder);
     executions.set(start.executionId, execution);
     return execution;
@@ -117,12 +116,13 @@ export function openLedger(deps: LedgerDeps): Ledger {
     async add(start) {
       const suffix = deps.enabled ? "" : `@${randomBytes(6).toString("hex")}`;
       const folder = join(root, folderName(start.executionId) + suffix);
-      await mkdir(folder, { mode: 0o700 });
-      const execution = await write(folder, start);
-      syncFolder(root);
-      return execution;
+      await writeIntent(folder, start);
+      return track(folder, start);
     },
-    renew: (execution, start) => write(execution.folder, start),
+    async renew({ folder }, start) {
+      await writeFileAtomic(join(folder, executionFiles.start), JSON.stringify(start));
+      return track(folder, start);
+    },
     async remove(execution) {
       execution.stopFollowing();
       unreadable.delete(execution);
@@ -150,6 +150,19 @@ export function openLedger(deps: LedgerDeps): Ledger {
       for (const execution of executions.values()) execution.stopFollowing();
     },
   };
+}
+
+/** Undefined for a folder that we died while making: without a claim nothing was ever started from it. */
+function readIntent(folder: string): StartRecord | undefined {
+  const isClaimed = existsSync(join(folder, executionFiles.claim));
+  try {
+    const start = readStart(folder);
+    invariant(start !== undefined || !isClaimed, "a claimed execution has its intent");
+    return start;
+  } catch (error) {
+    if (isClaimed) throw error;
+    return undefined;
+  }
 }
 
 function endedAtMs(execution: TrackedExecution): number {

@@ -2,7 +2,7 @@
  * The JSON files of an execution's folder as types, and their readers. A file that isn't there is undefined; one that
  * doesn't parse is damage, which is thrown and never guessed at.
  */
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { InvariantError } from "@sand/protocol";
 import type { CommandUser } from "../command-user.ts";
@@ -20,6 +20,8 @@ export interface LaunchPlan {
   readonly user?: CommandUser;
   /** the argv is bubblewrap's: it tells the command's pid on descriptor 3, and 128+n stands for a signal */
   readonly sandboxed: boolean;
+  /** digest of the rules that hold for the run */
+  readonly policyHash?: string;
   /** opened for reading before anything else, as the descriptors 4, 5, … of the argv; whoever keeps the run does it */
   readonly openFiles?: readonly string[];
   /** absent: pipes. Only the native shim can keep a terminal; its output is the execution's standard output */
@@ -77,6 +79,8 @@ export interface ClosedRecord {
 
 function readRecord(folder: string, file: string): unknown {
   const path = join(folder, file);
+  // Most looks find nothing, and an error that is thrown for each would be the greatest part of their cost.
+  if (!existsSync(path)) return undefined;
   try {
     const text = readFileSync(path, "utf8");
     // A power cut may have kept the name and not what was in it: then it was never written.

@@ -22,6 +22,8 @@ const outageMaxMs = 45_000;
 const retryDelayMs = 200;
 /** several keepalives of the daemon, which come after 5 s of silence */
 const silenceMaxMs = 30_000;
+/** how long the answer may take to end after its last event */
+const endMaxMs = 1_000;
 
 export async function* attachExecution(
   deps: AttachDeps,
@@ -31,24 +33,26 @@ export async function* attachExecution(
 ): AsyncGenerator<ExecutionEvent> {
   let cursor = after;
   let brokenSinceMs: number | undefined;
-  while (!signal.aborted) {
+  let isClosed = false;
+  while (!signal.aborted && !isClosed) {
     try {
+      // Read to its end also behind the last event: an answer that is left before it costs its connection.
       for await (const message of readStream(deps.processes(), id, cursor, signal)) {
         brokenSinceMs = undefined;
         const event = toEvent(message.event);
-        if (event === undefined || isKnown(event, cursor)) continue;
+        if (!isNews(event, cursor)) continue;
         cursor = advanceCursor(cursor, event);
+        isClosed ||= event.kind === "closed";
         yield event;
-        if (event.kind === "closed") return;
       }
-      if (signal.aborted) return;
     } catch (error) {
-      if (signal.aborted) return;
+      if (isClosed || signal.aborted) return;
       const failure = toBoxError(error);
       if (failure.code !== "box/unavailable") throw failure;
       brokenSinceMs ??= deps.clock.nowMs();
       if (deps.clock.nowMs() - brokenSinceMs > outageMaxMs) throw failure;
     }
+    if (isClosed || signal.aborted) return;
     brokenSinceMs ??= deps.clock.nowMs();
     await deps.clock.sleep(retryDelayMs, signal);
     await deps.recover(signal);
@@ -56,10 +60,11 @@ export async function* attachExecution(
 }
 
 /** `started` opens every attach, and `closed` is repeated to one who has it: to a reader who goes on, both are old. */
-function isKnown(event: ExecutionEvent, cursor: OutputCursor): boolean {
-  if (event.kind === "keepalive" || event.kind === "closed") return false;
-  if (event.kind === "output") return event.offset + event.bytes.length <= cursor[event.stream];
-  return event.seq <= cursor.seq && event.kind !== "gap";
+function isNews(event: ExecutionEvent | undefined, cursor: OutputCursor): event is ExecutionEvent {
+  if (event === undefined) return false;
+  if (event.kind === "keepalive" || event.kind === "closed" || event.kind === "gap") return true;
+  if (event.kind === "output") return event.offset + event.bytes.length > cursor[event.stream];
+  return event.seq > cursor.seq;
 }
 
 async function* readStream(
@@ -69,8 +74,8 @@ async function* readStream(
   signal: AbortSignal,
 ): AsyncGenerator<AttachResponse> {
   const silence = new AbortController();
-  const arm = (): NodeJS.Timeout => setTimeout(() => silence.abort(), silenceMaxMs);
-  let timer = arm();
+  const arm = (ms: number): NodeJS.Timeout => setTimeout(() => silence.abort("silence"), ms);
+  let timer = arm(silenceMaxMs);
   const after = { seq: BigInt(cursor.seq), stdout: BigInt(cursor.stdout), stderr: BigInt(cursor.stderr) };
   try {
     const stream = processes.attach(
@@ -80,7 +85,7 @@ async function* readStream(
     for await (const message of stream) {
       clearTimeout(timer);
       yield message;
-      timer = arm();
+      timer = arm(message.event?.kind.case === "closed" ? endMaxMs : silenceMaxMs);
     }
   } catch (error) {
     if (silence.signal.aborted && !signal.aborted)

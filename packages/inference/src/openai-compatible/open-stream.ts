@@ -31,15 +31,7 @@ export async function openStream(
   signal: AbortSignal,
 ): Promise<ReadableStream<LanguageModelV4StreamPart>> {
   const { maxOutputTokens, temperature } = request.parameters;
-  const provider = createOpenAICompatible({
-    name: source.provider,
-    baseURL: source.baseUrl,
-    includeUsage: source.includeUsage,
-    fetch: fetchEventStream,
-    ...(source.apiKey === null ? {} : { apiKey: source.apiKey }),
-    ...(isOpenAi(source.baseUrl) ? { transformRequestBody: renameMaxTokens } : {}),
-  });
-  const { stream } = await provider.chatModel(source.model).doStream({
+  const { stream } = await modelOf(source).doStream({
     prompt,
     tools: toTools(request.tools),
     includeRawChunks: true,
@@ -48,6 +40,29 @@ export async function openStream(
     ...(temperature === undefined ? {} : { temperature }),
   });
   return stream;
+}
+
+type ChatModel = ReturnType<ReturnType<typeof createOpenAICompatible>["chatModel"]>;
+
+// The library builds its parsers with each model, which takes longer than a request does.
+const models = new WeakMap<StreamSource, ChatModel>();
+
+function modelOf(source: StreamSource): ChatModel {
+  const made = models.get(source) ?? makeModel(source);
+  models.set(source, made);
+  return made;
+}
+
+function makeModel(source: StreamSource): ChatModel {
+  const provider = createOpenAICompatible({
+    name: source.provider,
+    baseURL: source.baseUrl,
+    includeUsage: source.includeUsage,
+    fetch: fetchEventStream,
+    ...(source.apiKey === null ? {} : { apiKey: source.apiKey }),
+    ...(isOpenAi(source.baseUrl) ? { transformRequestBody: renameMaxTokens } : {}),
+  });
+  return provider.chatModel(source.model);
 }
 
 function isOpenAi(baseUrl: string): boolean {

@@ -1,0 +1,68 @@
+/** What the ledger makes of the intents that it finds, over a real folder. */
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createLogger, systemClock } from "@sand/node-kit";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { type Ledger, openLedger } from "../src/ledger/ledger.ts";
+import type { StartRecord } from "../src/ledger/records.ts";
+
+let root: string;
+let lines: string[];
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), "sand-ledger-"));
+  lines = [];
+});
+afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+const open = (): Ledger =>
+  openLedger({
+    dataRoot: root,
+    enabled: true,
+    clock: systemClock,
+    log: createLogger({ name: "ledger", level: "info", write: (line) => lines.push(line) }),
+  });
+const folderOf = (id: string): string => join(root, "executions", id);
+
+const intent = (executionId: string): StartRecord => ({
+  ...{ version: 1, executionId, digest: "d", acceptedAtMs: 1, background: false },
+  lineage: { agentId: "a", turnId: "t" },
+  launch: { argv: ["true"], env: {}, cwd: "/", stdin: false, killMs: 0, sandboxed: false },
+});
+
+test("an intent is there whole when it is accepted, and found by the next start", async () => {
+  await open().add(intent("one"));
+  expect(readdirSync(folderOf("one"))).toEqual(["start.json"]);
+  expect(open().find("one")?.start).toEqual(intent("one"));
+});
+
+test("a torn intent that nobody claimed was never accepted: it goes, and its id can be asked for", async () => {
+  mkdirSync(folderOf("torn"), { recursive: true });
+  writeFileSync(join(folderOf("torn"), "start.json"), '{"version":1,"execu');
+  const ledger = open();
+  expect(ledger.list()).toEqual([]);
+  expect(existsSync(folderOf("torn"))).toBe(false);
+  await ledger.add(intent("torn"));
+  expect(open().find("torn")?.start).toEqual(intent("torn"));
+});
+
+test("an intent that can't be read behind a claim is damage: it stays, is told, and holds up no other", async () => {
+  await open().add(intent("good"));
+  mkdirSync(folderOf("bad"), { recursive: true });
+  writeFileSync(join(folderOf("bad"), "start.json"), "");
+  writeFileSync(join(folderOf("bad"), "claim.json"), "{}");
+  expect(open().find("good")).toBeDefined();
+  expect(existsSync(folderOf("bad"))).toBe(true);
+  expect(lines.join("")).toContain("execution.damaged");
+});
+
+test("an intent that can't be put on disk leaves nothing behind", async () => {
+  const ledger = open();
+  // Its JSON can't be made, which is as late as a failure can come before the disk's own.
+  const broken = { ...intent("half"), acceptedAtMs: 1n as unknown as number };
+  await expect(ledger.add(broken)).rejects.toThrow();
+  expect(ledger.find("half")).toBeUndefined();
+  await ledger.add(intent("half"));
+  expect(ledger.find("half")).toBeDefined();
+});
