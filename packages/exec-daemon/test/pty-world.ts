@@ -150,12 +150,15 @@ export async function connect(url: string, options: ClientOptions = {}): Promise
     type: (typed) => socket.send(Buffer.concat([Buffer.of(0), Buffer.from(typed)])),
     say: (message) => socket.send(JSON.stringify(message)),
     heard: (type) => until(`a frame ${type}`, () => control.find((message) => message.type === type)),
-    saw: (pattern, maxMs) =>
-      until(
-        `output like ${pattern}; there is ${JSON.stringify(text().slice(-500))}`,
-        () => pattern.exec(text()) ?? undefined,
-        maxMs,
-      ),
+    async saw(pattern, maxMs) {
+      try {
+        return await until(`output like ${pattern}`, () => pattern.exec(text()) ?? undefined, maxMs);
+      } catch (error) {
+        throw new Error(`no output like ${pattern} in ${JSON.stringify(text().slice(-500))}`, {
+          cause: error,
+        });
+      }
+    },
     closed: () => until("the socket closes", () => end),
     async close() {
       if (socket.readyState === socket.CLOSED) return;

@@ -44,9 +44,10 @@ test("every way to cut a text into appends gives the same ring", () => {
   }
 });
 
-test("bytes from before a change of size are not of one size", () => {
+test("a place at a change of size, or before it, is not of one size with the rest", () => {
+  expect(filled("abc").isOneSizeSince(0)).toBe(true);
   const ring = filled("abc");
   ring.markResize();
   ring.append(Buffer.from("def"));
-  expect([ring.isOneSizeSince(2), ring.isOneSizeSince(3)]).toEqual([false, true]);
+  expect([2, 3, 4].map((offset) => ring.isOneSizeSince(offset))).toEqual([false, false, true]);
 });

@@ -12,7 +12,7 @@ export interface OutputRing {
   read(offset: number, maxBytes: number): Buffer | undefined;
   /** From here on the terminal has another size. */
   markResize(): void;
-  /** Whether everything since `offset` was printed at the present size. */
+  /** Whether a screen that was right at `offset` needs nothing but the bytes since: the size is still the same. */
   isOneSizeSince(offset: number): boolean;
 }
 
@@ -26,7 +26,7 @@ export function createOutputRing({ maxBytes, blockBytes }: RingLimits): OutputRi
   /** bytes used of the last block; the others are full */
   let used = blockBytes;
   let end = 0;
-  let resizedAt = 0;
+  let resizedAt = -1;
 
   const start = (): number => end - (blocks.length === 0 ? 0 : (blocks.length - 1) * blockBytes + used);
 
@@ -75,6 +75,6 @@ export function createOutputRing({ maxBytes, blockBytes }: RingLimits): OutputRi
     markResize() {
       resizedAt = end;
     },
-    isOneSizeSince: (offset) => offset >= resizedAt,
+    isOneSizeSince: (offset) => offset > resizedAt,
   };
 }

@@ -33,6 +33,8 @@ export interface ScreenHandle {
 
 export interface Screens {
   open(id: string, size: TerminalSize, events: ScreenEvents): ScreenHandle;
+  /** Ends the thread as a fault would; it is started again. */
+  kill(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -162,6 +164,9 @@ export function createScreens(deps: { readonly entry: string; readonly log: Logg
           send({ kind: "close", id });
         },
       };
+    },
+    async kill() {
+      await worker?.terminate();
     },
     async close() {
       isClosed = true;

@@ -5,13 +5,14 @@ import type { BoxPolicy } from "../box-policy.ts";
 import type { DaemonConfig } from "../config.ts";
 import { createNodePtyBackend } from "./node-pty-backend.ts";
 import { startPtyServer } from "./pty-server.ts";
-import { createScreens } from "./screens.ts";
+import { createScreens, type Screens } from "./screens.ts";
 import { createTerminalTable, type TerminalTable } from "./terminal-table.ts";
 import { createTickets } from "./tickets.ts";
 
 export interface Terminals {
   readonly port: number;
   readonly table: TerminalTable;
+  readonly screens: Screens;
   close(): Promise<void>;
 }
 
@@ -33,7 +34,7 @@ export async function startTerminals({ config, policy, log, entry }: TerminalsDe
   const server = await startSomewhere(config, log, start);
   return {
     port: server.port,
-    table,
+    ...{ table, screens },
     async close() {
       await table.close();
       await server.close();
