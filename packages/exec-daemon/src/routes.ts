@@ -6,8 +6,7 @@ import type { BoxPolicy } from "./box-policy.ts";
 import { describeCapabilities } from "./control/capabilities.ts";
 import type { OpenedControl } from "./control/open-control.ts";
 import type { Ping } from "./control/ping.ts";
-import { registerFiles } from "./files/file-routes.ts";
-import type { BoxFiles } from "./files/file-verbs.ts";
+import type { OpenedFiles } from "./files/open-files.ts";
 import type { OpenedKeepers } from "./keeper/open-keepers.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import { registerMcpRoutes } from "./mcp/mcp-routes.ts";
@@ -27,7 +26,7 @@ export interface RouteDeps {
   readonly sandbox: SandboxMode;
   readonly keeper: OpenedKeepers;
   readonly ping: Ping;
-  readonly files: BoxFiles;
+  readonly files: OpenedFiles;
   readonly start: StartDeps;
   readonly signal: SignalDeps;
 }
@@ -60,6 +59,6 @@ export function createRoutes(deps: RouteDeps): (router: ConnectRouter) => void {
       list: () => listExecutions(ledger),
       forget: (request) => forgetExecution(ledger, request),
     });
-    registerFiles(router, files);
+    files.register(router);
   };
 }

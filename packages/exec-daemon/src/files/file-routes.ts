@@ -1,9 +1,15 @@
 /** Binds the file operations to their services. Nothing is decided here. */
 import type { ConnectRouter } from "@connectrpc/connect";
-import { Files } from "@sand/protocol/exec";
+import { Artifacts, Changes, Files } from "@sand/protocol/exec";
+import { openArtifactStore } from "./artifacts/artifact-store.ts";
+import { createArtifactVerbs } from "./artifacts/artifact-verbs.ts";
+import { createChangesVerbs } from "./changes/changes-verbs.ts";
+import { openCheckpointStore } from "./changes/checkpoint-store.ts";
 import type { BoxFiles } from "./file-verbs.ts";
 
-export function registerFiles(router: ConnectRouter, files: BoxFiles): void {
+export function registerFiles(router: ConnectRouter, files: BoxFiles, dataRoot: string): void {
+  router.service(Changes, createChangesVerbs({ files, store: openCheckpointStore(dataRoot) }));
+  router.service(Artifacts, createArtifactVerbs({ files, store: openArtifactStore(dataRoot) }));
   router.service(Files, {
     read: (request) => files.read(request),
     write: (request) => files.write(request),

@@ -42,6 +42,7 @@ import type {
 } from "@sand/protocol/exec";
 import type { BoxPolicy } from "../box-policy.ts";
 import { appendToFile } from "./append.ts";
+import { applyPatchTo, type PatchAnswer, type PatchRequest } from "./apply-patch.ts";
 import { copyPath } from "./copy.ts";
 import { globFiles } from "./glob.ts";
 import { grepFiles } from "./grep.ts";
@@ -55,6 +56,7 @@ import { removePath } from "./remove.ts";
 import { type GitAnswer, type GitRequest, runGit } from "./run-git.ts";
 import { createSearch } from "./search-program.ts";
 import { statPath } from "./stat.ts";
+import { diffTexts, type TextDiffAnswer, type TextDiffRequest } from "./text-diff.ts";
 import { createUploads } from "./upload.ts";
 import { type TreePage, type TreeRequest, walkTree } from "./walk-tree.ts";
 import { createWatch } from "./watch/watch.ts";
@@ -80,8 +82,10 @@ export interface FileVerbs {
   uploadStatus(request: FilesUploadStatusRequest): Answer<typeof FilesUploadStatusResponseSchema>;
   uploadCommit(request: FilesUploadCommitRequest): Answer<typeof FilesUploadCommitResponseSchema>;
   uploadDrop(request: FilesUploadDropRequest): Answer<typeof FilesUploadDropResponseSchema>;
-  /** for the daemon's own use: git, as a command would run it */
+  /** for the daemon's own use, as all below: git, as a command would run it */
   git(request: GitRequest): Promise<GitAnswer>;
+  diffTexts(request: TextDiffRequest): Promise<TextDiffAnswer>;
+  applyPatch(request: PatchRequest): Promise<PatchAnswer>;
 }
 
 /** Any number of answers; ends when the signal aborts. */
@@ -132,6 +136,8 @@ export function createFileVerbs({ policy, journal }: FileVerbsDeps): BoxFiles {
     uploadCommit: (request) => uploads.commit(request),
     uploadDrop: (request) => uploads.drop(request),
     git: (request) => runGit({ policy, fence }, request),
+    diffTexts,
+    applyPatch: (request) => applyPatchTo(fence, request),
     listStream: (request) => streamFolder(fence, request),
     watch,
     tree: (request, signal) => walkTree(fence, request, signal),
