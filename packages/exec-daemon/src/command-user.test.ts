@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { mayEnter, parsePasswd, runAsUser } from "./command-user.ts";
+import { mayEnter, parsePasswd, runAsUser, undoRunAsUser } from "./command-user.ts";
 
 const user = { uid: 1000, gid: 1000, name: "box", home: "/home/box" };
 
@@ -16,6 +16,12 @@ test("nothing of a request's environment reaches a program that still has privil
     ...["/usr/bin/env", "--ignore-environment", "--chdir=/w", "LD_PRELOAD=/w/evil.so", "A=b"],
     ...["/bin/bash", "-c", "id"],
   ]);
+});
+
+test("a run as that account gives back what it was made of, odd values too", () => {
+  const env = { A: "b=c", EMPTY: "", LINES: "x\ny" };
+  const run = { argv: ["/bin/bash", "-c", "A=1 id", "--", "B=2"], env, cwd: "/w/=x" };
+  expect(undoRunAsUser(user, runAsUser(user, run))).toEqual(run);
 });
 
 test("accounts are read from a passwd file, and broken lines are left out", () => {

@@ -9,7 +9,7 @@
  */
 import { readFileSync, statSync } from "node:fs";
 import { dirname } from "node:path";
-import { BoxError } from "@sand/protocol";
+import { BoxError, invariant } from "@sand/protocol";
 
 export interface CommandUser {
   readonly uid: number;
@@ -40,6 +40,22 @@ export function runAsUser(user: CommandUser, run: RunAsUser): RunAsUser {
     env: {},
     cwd: "/",
   };
+}
+
+/** What `runAsUser` was given, for whoever can become the account without other programs. */
+export function undoRunAsUser(user: CommandUser, run: RunAsUser): RunAsUser {
+  const folderMark = "--chdir=";
+  const { argv } = runAsUser(user, { argv: [], env: {}, cwd: "" });
+  const rest = run.argv.slice(argv.length);
+  const first = rest.findIndex((word) => !word.includes("="));
+  invariant(first >= 0, "a run as another account has a program");
+  const env = Object.fromEntries(rest.slice(0, first).map(splitVariable));
+  return { argv: rest.slice(first), env, cwd: (run.argv[argv.length - 1] ?? "").slice(folderMark.length) };
+}
+
+function splitVariable(word: string): readonly [string, string] {
+  const at = word.indexOf("=");
+  return [word.slice(0, at), word.slice(at + 1)];
 }
 
 /** Throws `config/invalid` when there is no such account, or the account would be no separation at all. */

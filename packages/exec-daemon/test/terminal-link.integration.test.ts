@@ -1,50 +1,20 @@
 /** Links to a terminal that the native shim keeps: what a daemon that comes back relies on. */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { createLogger, systemClock } from "@sand/node-kit";
+import { closeSync, openSync } from "node:fs";
+import { createConnection } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { chooseKeeper, type KeeperChoice } from "../src/keeper/choose-keeper.ts";
-import { createKeeperPool, type KeeperPool } from "../src/keeper/keeper-pool.ts";
 import { openTerminalLink } from "../src/keeper/terminal-link.ts";
-import { type Ledger, openLedger } from "../src/ledger/ledger.ts";
 import type { TrackedExecution } from "../src/ledger/tracked-execution.ts";
 import { until } from "./daemon-process.ts";
+import { type ShimWorld, startShimWorld } from "./shim-world.ts";
 
-let dataRoot: string;
-let ledger: Ledger;
-let keepers: KeeperPool;
-let choice: KeeperChoice;
+let world: ShimWorld;
 beforeAll(async () => {
-  // Longer than the address of a socket may be.
-  dataRoot = join(mkdtempSync(join(tmpdir(), "sand-link-")), "d".repeat(120));
-  const log = createLogger({ name: "test", level: "error" });
-  ledger = openLedger({ dataRoot, enabled: true, clock: systemClock, log });
-  const env = { PATH: process.env.PATH ?? "" };
-  choice = await chooseKeeper({ mode: "shim", dataRoot, selfCommand: [process.execPath], env });
-  keepers = createKeeperPool(choice.pool);
+  world = await startShimWorld();
 });
-afterAll(() => {
-  keepers.close();
-  ledger.close();
-  choice.sweep();
-  rmSync(join(dataRoot, ".."), { recursive: true, force: true });
-});
+afterAll(() => world.dispose());
 
-async function startTerminal(executionId: string, script: string): Promise<TrackedExecution> {
-  const execution = await ledger.add({
-    ...{ version: 1, executionId, digest: "", acceptedAtMs: 0, background: true },
-    lineage: { agentId: "", turnId: "" },
-    launch: {
-      ...{ argv: ["/bin/sh", "-c", script], env: { PATH: process.env.PATH ?? "" }, cwd: "/" },
-      ...{ stdin: true, killMs: 0, sandboxed: false, terminal: { cols: 80, rows: 24 } },
-    },
-  });
-  execution.follow();
-  await keepers.give(execution.folder);
-  await until("it has started", () => execution.started !== undefined || undefined);
-  return execution;
-}
+const terminal = { cols: 80, rows: 24 };
+const startTerminal = (id: string, script: string) => world.start(id, script, { stdin: true, terminal });
 
 function listen(execution: TrackedExecution, after: number) {
   const pieces: { readonly offset: number; readonly bytes: Buffer }[] = [];
@@ -115,8 +85,6 @@ test("a terminal whose link isn't read waits, and at its end all of it is there"
 });
 
 test("what a stranger says on a terminal's socket closes it, and the terminal goes on", async () => {
-  const { createConnection } = await import("node:net");
-  const { openSync, closeSync } = await import("node:fs");
   const execution = await startTerminal("strange", "stty -echo; echo ready; read x; echo got $x");
   for (const bytes of [[9, 0, 0, 0, 0], [2, 255, 255, 255, 255], [3, 0, 0, 0, 9], [0]]) {
     const fd = openSync(execution.folder, "r");

@@ -19,8 +19,8 @@ export interface KeeperChoice {
   readonly whyNoShim: string | undefined;
   /** undefined: executions have control groups; else why they haven't */
   readonly whyNoCgroup: string | undefined;
-  /** Removes what executions have left behind in control groups. */
-  sweep(): void;
+  /** Removes the control groups that executions have left behind; false when something still runs in one. */
+  sweep(): boolean;
 }
 
 export interface ChooseKeeperDeps {
@@ -57,7 +57,7 @@ function chooseShim(deps: ChooseKeeperDeps, path: string, place: CgroupPlace | u
     },
     whyNoShim: undefined,
     whyNoCgroup: place === undefined ? "no control group can be made here" : undefined,
-    sweep: () => void place?.sweep(),
+    sweep: () => place?.sweep() ?? true,
   };
 }
 
@@ -76,7 +76,7 @@ function chooseNode(deps: ChooseKeeperDeps, reason: string): KeeperChoice {
     },
     whyNoShim: reason,
     whyNoCgroup: "only the native shim starts commands in control groups",
-    sweep: () => undefined,
+    sweep: () => true,
   };
 }
 

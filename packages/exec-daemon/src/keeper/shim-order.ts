@@ -4,6 +4,7 @@
  * order, so that `limits.ts` stays their only home.
  */
 import { BoxError, invariant } from "@sand/protocol";
+import { undoRunAsUser } from "../command-user.ts";
 import { type LaunchPlan, readStart } from "../ledger/records.ts";
 import { limits } from "../limits.ts";
 
@@ -35,14 +36,13 @@ export function readShimOrder(folder: string, cgroup: string | undefined): Buffe
 export function encodeShimOrder(folder: string, launch: LaunchPlan, cgroup: string | undefined): Buffer {
   const fields: readonly Field[] = [
     ["folder", folder],
-    ["cwd", launch.cwd],
-    ...launch.argv.map((arg): Field => ["arg", arg]),
-    ...Object.entries(launch.env).map(([name, value]): Field => ["env", `${name}=${value}`]),
+    ...programFields(launch),
     ...(launch.openFiles ?? []).map((path): Field => ["openFile", path]),
     ["stdin", launch.stdin ? "1" : "0"],
     ["sandboxed", launch.sandboxed ? "1" : "0"],
     ["killMs", String(Math.trunc(launch.killMs))],
     ...terminalFields(launch),
+    ...hardeningFields(launch),
     ...(cgroup === undefined ? [] : [["cgroup", cgroup] as const]),
     ...Object.entries(bounds).map(([key, value]): Field => [key, String(value)]),
   ];
@@ -54,6 +54,34 @@ export function encodeShimOrder(folder: string, launch: LaunchPlan, cgroup: stri
   header.write(magic, "latin1");
   header.writeUInt32BE(body.length, magic.length);
   return Buffer.concat([header, body]);
+}
+
+/** The shim becomes the account by itself, where a Node keeper needs two programs for it. */
+function programFields(launch: LaunchPlan): readonly Field[] {
+  const { user } = launch;
+  const { argv, env, cwd } = user === undefined ? launch : undoRunAsUser(user, launch);
+  const account: readonly Field[] =
+    user === undefined
+      ? []
+      : [
+          ["uid", String(user.uid)],
+          ["gid", String(user.gid)],
+        ];
+  return [
+    ["cwd", cwd],
+    ...argv.map((arg): Field => ["arg", arg]),
+    ...Object.entries(env).map(([name, value]): Field => ["env", `${name}=${value}`]),
+    ...account,
+  ];
+}
+
+function hardeningFields({ hardening }: LaunchPlan): readonly Field[] {
+  const { noNewPrivs = false, seccompFile, rlimits = {} } = hardening ?? {};
+  return [
+    ["noNewPrivs", noNewPrivs ? "1" : "0"],
+    ...(seccompFile === undefined ? [] : [["seccomp", seccompFile] as const]),
+    ...Object.entries(rlimits).map(([name, value]): Field => ["rlimit", `${name}=${value}`]),
+  ];
 }
 
 function terminalFields({ terminal, user }: LaunchPlan): readonly Field[] {

@@ -16,6 +16,7 @@ const infoMaxChars = 16_384;
 export async function spawnCommand(launch: LaunchPlan, pipes: CommandPipes): Promise<SpawnOutcome> {
   const [program, ...args] = launch.argv;
   if (program === undefined) return { kind: "failed", code: 127, message: "there is no program to run" };
+  if (needsShim(launch)) return { kind: "failed", code: 126, message: "only the native shim can keep this" };
   const opened = (launch.openFiles ?? []).map((path) => openSync(path, "r"));
   const child = spawn(program, args, {
     cwd: launch.cwd,
@@ -44,6 +45,10 @@ export async function spawnCommand(launch: LaunchPlan, pipes: CommandPipes): Pro
   }
   const pid = launch.sandboxed ? ((await readInnerPid(child)) ?? child.pid) : child.pid;
   return { kind: "running", child, started: describe(pid) };
+}
+
+function needsShim({ terminal, hardening }: LaunchPlan): boolean {
+  return terminal !== undefined || hardening !== undefined;
 }
 
 /** A command may be gone before it is looked at; its record then has no start time, which matches no process. */

@@ -26,6 +26,16 @@ export interface LaunchPlan {
   readonly openFiles?: readonly string[];
   /** absent: pipes. Only the native shim can keep a terminal; its output is the execution's standard output */
   readonly terminal?: { readonly cols: number; readonly rows: number };
+  /** what only the native shim can do; a Node keeper refuses a plan that asks for it */
+  readonly hardening?: Hardening;
+}
+
+export interface Hardening {
+  readonly noNewPrivs?: boolean;
+  /** a file with a seccomp program, in force from the command's first instruction */
+  readonly seccompFile?: string;
+  /** soft and hard limits by their name in lower case, as in `nofile` */
+  readonly rlimits?: Readonly<Record<string, number>>;
 }
 
 export interface StartRecord {
