@@ -1,15 +1,8 @@
 /** `sand exec`: runs one command in the box, as an agent's would run, and passes everything through. */
-import { existsSync } from "node:fs";
-import { join } from "node:path";
-import { boxContainer } from "../box-container/start-box.ts";
 import type { Command, CommandContext, CommandInput } from "../command.ts";
 import { CommandFailure } from "../command-failure.ts";
-import type { DaemonAddress } from "../exec/box-execution.ts";
 import { runInBox } from "../exec/run-in-box.ts";
-import { containerFileName } from "../gateway/find-gateway.ts";
-import { bareDaemonToken } from "../local-host/call-daemon.ts";
-import { daemonTokenName, findDaemon } from "../local-host/exec-daemon.ts";
-import { readToken } from "../local-host/keep-token.ts";
+import { locateDaemon, requireLocalBox } from "../local-host/locate-daemon.ts";
 
 export const execCommand: Command = {
   name: "exec",
@@ -71,7 +64,7 @@ async function exec(context: CommandContext, input: CommandInput): Promise<numbe
     stdin: process.stdin.isTTY !== true && !input.flag("no-stdin"),
     killMs: readSeconds(input.text("timeout")) * 1_000,
   };
-  requireLocalBox(context);
+  requireLocalBox(context, "docker exec --user box {container} <command>");
   return runInBox({
     command,
     json: context.terminal.json,
@@ -79,29 +72,6 @@ async function exec(context: CommandContext, input: CommandInput): Promise<numbe
     locate: () => locateDaemon(context),
     onOutage: () => context.terminal.note("sand: the execution daemon is gone; waiting for it …"),
   });
-}
-
-function locateDaemon({ config, dataRoot }: CommandContext): DaemonAddress | undefined {
-  const record = findDaemon(dataRoot);
-  if (record === undefined) return undefined;
-  const token =
-    config.secrets.SAND_BOX_EXEC_DAEMON_AUTH_TOKEN ??
-    readToken(join(dataRoot, daemonTokenName)) ??
-    bareDaemonToken;
-  return { rpcPort: record.rpcPort, token };
-}
-
-/** A container's daemon listens inside it alone. */
-function requireLocalBox(context: CommandContext): void {
-  if (findDaemon(context.dataRoot) !== undefined || !existsSync(join(context.dataRoot, containerFileName)))
-    return;
-  throw new CommandFailure(
-    "notRunning",
-    "the box is a container, and its daemon can be reached only inside",
-    {
-      hint: `docker exec --user box ${boxContainer} <command>`,
-    },
-  );
 }
 
 function readVariables(pairs: readonly string[]): Readonly<Record<string, string>> {

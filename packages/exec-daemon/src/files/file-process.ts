@@ -140,7 +140,7 @@ export function createFileProcess(deps: FileProcessDeps): FileProcess {
     ...{ make: verb("make"), move: verb("move"), copy: verb("copy"), remove: verb("remove") },
     ...{ uploadPiece: verb("uploadPiece"), uploadStatus: verb("uploadStatus") },
     ...{ uploadCommit: verb("uploadCommit"), uploadDrop: verb("uploadDrop"), git: verb("git") },
-    ...{ diffTexts: verb("diffTexts"), applyPatch: verb("applyPatch") },
+    ...{ link: verb("link"), diffTexts: verb("diffTexts"), applyPatch: verb("applyPatch") },
     ...{ listStream: stream("listStream"), watch: stream("watch"), tree: stream("tree") },
     close,
   };

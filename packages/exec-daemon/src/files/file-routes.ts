@@ -20,6 +20,7 @@ export function registerFiles(router: ConnectRouter, files: BoxFiles, dataRoot: 
     grep: (request) => files.grep(request),
     glob: (request) => files.glob(request),
     make: (request) => files.make(request),
+    link: (request) => files.link(request),
     move: (request) => files.move(request),
     copy: (request) => files.copy(request),
     remove: (request) => files.remove(request),

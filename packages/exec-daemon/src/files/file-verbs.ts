@@ -13,6 +13,8 @@ import type {
   FilesGlobResponseSchema,
   FilesGrepRequest,
   FilesGrepResponseSchema,
+  FilesLinkRequest,
+  FilesLinkResponseSchema,
   FilesListRequest,
   FilesListResponseSchema,
   FilesListStreamRequest,
@@ -46,6 +48,7 @@ import { applyPatchTo, type PatchAnswer, type PatchRequest } from "./apply-patch
 import { copyPath } from "./copy.ts";
 import { globFiles } from "./glob.ts";
 import { grepFiles } from "./grep.ts";
+import { makeLink } from "./link.ts";
 import { listFolder } from "./list.ts";
 import { streamFolder } from "./list-stream.ts";
 import { makeFolder } from "./make.ts";
@@ -75,6 +78,7 @@ export interface FileVerbs {
   grep(request: FilesGrepRequest): Answer<typeof FilesGrepResponseSchema>;
   glob(request: FilesGlobRequest): Answer<typeof FilesGlobResponseSchema>;
   make(request: FilesMakeRequest): Answer<typeof FilesMakeResponseSchema>;
+  link(request: FilesLinkRequest): Answer<typeof FilesLinkResponseSchema>;
   move(request: FilesMoveRequest): Answer<typeof FilesMoveResponseSchema>;
   copy(request: FilesCopyRequest): Answer<typeof FilesCopyResponseSchema>;
   remove(request: FilesRemoveRequest): Answer<typeof FilesRemoveResponseSchema>;
@@ -128,6 +132,7 @@ export function createFileVerbs({ policy, journal }: FileVerbsDeps): BoxFiles {
     grep: (request) => grepFiles(search, request),
     glob: (request) => globFiles(search, request),
     make: (request) => makeFolder(fence, request),
+    link: (request) => makeLink(fence, request),
     move: (request) => movePath(fence, request),
     copy: (request) => copyPath(fence, request),
     remove: (request) => removePath(fence, request),

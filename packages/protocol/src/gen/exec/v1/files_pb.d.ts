@@ -799,6 +799,60 @@ export declare type FilesMakeResponse = Message<"exec.v1.FilesMakeResponse"> & {
 export declare const FilesMakeResponseSchema: GenMessage<FilesMakeResponse>;
 
 /**
+ * @generated from message exec.v1.FilesLinkRequest
+ */
+export declare type FilesLinkRequest = Message<"exec.v1.FilesLinkRequest"> & {
+  /**
+   * @generated from field: string path = 1;
+   */
+  path: string;
+
+  /**
+   * @generated from field: bytes path_bytes = 2;
+   */
+  pathBytes: Uint8Array;
+
+  /**
+   * @generated from field: string target = 3;
+   */
+  target: string;
+
+  /**
+   * @generated from field: bytes target_bytes = 4;
+   */
+  targetBytes: Uint8Array;
+
+  /**
+   * a link or file that has the name is replaced
+   *
+   * @generated from field: bool overwrite = 5;
+   */
+  overwrite: boolean;
+};
+
+/**
+ * Describes the message exec.v1.FilesLinkRequest.
+ * Use `create(FilesLinkRequestSchema)` to create a new message.
+ */
+export declare const FilesLinkRequestSchema: GenMessage<FilesLinkRequest>;
+
+/**
+ * @generated from message exec.v1.FilesLinkResponse
+ */
+export declare type FilesLinkResponse = Message<"exec.v1.FilesLinkResponse"> & {
+  /**
+   * @generated from field: exec.v1.FileInfo file = 1;
+   */
+  file?: FileInfo | undefined;
+};
+
+/**
+ * Describes the message exec.v1.FilesLinkResponse.
+ * Use `create(FilesLinkResponseSchema)` to create a new message.
+ */
+export declare const FilesLinkResponseSchema: GenMessage<FilesLinkResponse>;
+
+/**
  * @generated from message exec.v1.FilesMoveRequest
  */
 export declare type FilesMoveRequest = Message<"exec.v1.FilesMoveRequest"> & {
@@ -1550,6 +1604,16 @@ export declare const Files: GenService<{
     methodKind: "unary";
     input: typeof FilesMakeRequestSchema;
     output: typeof FilesMakeResponseSchema;
+  },
+  /**
+   * Makes a symbolic link, which may lead anywhere: it is judged when it is followed.
+   *
+   * @generated from rpc exec.v1.Files.Link
+   */
+  link: {
+    methodKind: "unary";
+    input: typeof FilesLinkRequestSchema;
+    output: typeof FilesLinkResponseSchema;
   },
   /**
    * Renames; between devices it copies and then removes. Missing folders above the destination are made.
