@@ -14,7 +14,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -41,9 +40,7 @@ static struct terminal terminal;
 static char piece[PIECE_BYTES];
 
 static void read_signals(struct keep *keep) {
-  struct signalfd_siginfo info;
-  while (read(keep->signals, &info, sizeof info) == (ssize_t)sizeof info)
-    *(info.ssi_signo == SIGCHLD ? &keep->child_changed : &keep->stop) = true;
+  if (told_to_end(keep->signals, &keep->child_changed)) keep->stop = true;
 }
 
 /*

@@ -47,6 +47,16 @@ static int watch_signals(void) {
   return signalfd(-1, &watched, SFD_NONBLOCK | SFD_CLOEXEC);
 }
 
+bool told_to_end(int signals, bool *child_changed) {
+  struct signalfd_siginfo info;
+  bool is_told = false;
+  while (read(signals, &info, sizeof info) == (ssize_t)sizeof info) {
+    if (info.ssi_signo != SIGCHLD) is_told = true;
+    else if (child_changed != NULL) *child_changed = true;
+  }
+  return is_told;
+}
+
 int main(int argc, char **argv) {
   static struct order order;
   if (argc >= 2 && strcmp(argv[1], "probe") == 0) return probe(argc > 2 ? argv[2] : NULL);

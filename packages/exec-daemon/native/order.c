@@ -130,7 +130,7 @@ static bool read_whole(void *target, size_t length, int signals) {
   for (size_t have = 0; have < length;) {
     struct pollfd waits[2] = {{.fd = 0, .events = POLLIN}, {.fd = signals, .events = POLLIN}};
     if (poll(waits, 2, -1) < 0 && errno != EINTR) return false;
-    if (waits[1].revents != 0) return false;
+    if (waits[1].revents != 0 && told_to_end(signals, NULL)) return false;
     if (waits[0].revents == 0) continue;
     ssize_t count = read(0, (char *)target + have, length - have);
     if (count == 0 || (count < 0 && errno != EINTR && errno != EAGAIN)) return false;

@@ -192,6 +192,11 @@ int64_t machine_oom_kills(void);
  */
 bool keep_execution(struct order *order, int signals, void (*tell)(const char *word));
 
+/* ---- main.c ---- */
+
+/* Reads the signals that have come; a child's is noted where somebody wants to know. */
+bool told_to_end(int signals, bool *child_changed);
+
 /* ---- clock.c ---- */
 
 int64_t now_ms(void);

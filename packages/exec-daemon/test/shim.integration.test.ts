@@ -51,6 +51,15 @@ test("a program that can't be started is told by code and by reason", async () =
   expect(await world.run("no-cwd", "true", { cwd: "/no/such/folder" })).toMatchObject({ code: 127 });
 });
 
+test("a shim takes the next order after a program that couldn't be started", async () => {
+  const ends = [];
+  for (let index = 0; index < 60; index += 1)
+    ends.push(
+      await world.run(`next-${index}`, "exit 7", index % 2 === 0 ? { argv: ["/no/such/program"] } : {}),
+    );
+  expect(ends.map(({ code }) => code)).toEqual(ends.map((_, index) => (index % 2 === 0 ? 127 : 7)));
+});
+
 test("a name with quotes and control characters still makes a whole record", async () => {
   const { execution } = await world.run("odd", "", { argv: ['/no/"such\\\n\u0001é'] });
   expect(execution.exit).toMatchObject({ exit: { message: 'spawn /no/"such\\\n\u0001é ENOENT' } });
