@@ -14,6 +14,7 @@ import { eventsCommand } from "./commands/events.ts";
 import { execCommand } from "./commands/exec.ts";
 import { imageCommand } from "./commands/image.ts";
 import { logsCommand } from "./commands/logs.ts";
+import { portsCommand } from "./commands/ports.ts";
 import { sendCommand } from "./commands/send.ts";
 import { statusCommand } from "./commands/status.ts";
 import { transcriptCommand } from "./commands/transcript.ts";
@@ -37,6 +38,7 @@ const workCommands: readonly Command[] = [
   transcriptCommand,
   eventsCommand,
   execCommand,
+  portsCommand,
   imageCommand,
   logsCommand,
 ];

@@ -11,7 +11,9 @@ import { readBounded } from "../gateway/read-bounded.ts";
 export interface DaemonCall {
   readonly rpcPort: number;
   readonly token: string;
-  readonly method: "CloseStdin" | "Forget" | "List" | "Read" | "Signal" | "Start" | "Write";
+  /** absent: the one of executions */
+  readonly service?: "Control";
+  readonly method: "CloseStdin" | "Forget" | "List" | "ListeningPorts" | "Read" | "Signal" | "Start" | "Write";
   readonly body: Readonly<Record<string, unknown>>;
   readonly timeoutMs: number;
   readonly signal?: AbortSignal;
@@ -36,7 +38,7 @@ export async function callDaemon(call: DaemonCall): Promise<Readonly<Record<stri
 async function post(call: DaemonCall): Promise<{ readonly response: Response; readonly text: string }> {
   const timeout = AbortSignal.timeout(call.timeoutMs);
   try {
-    const response = await fetch(`http://127.0.0.1:${call.rpcPort}/exec.v1.Processes/${call.method}`, {
+    const response = await fetch(`http://127.0.0.1:${call.rpcPort}/exec.v1.${call.service ?? "Processes"}/${call.method}`, {
       method: "POST",
       headers: { "content-type": "application/json", authorization: `Bearer ${call.token}` },
       body: JSON.stringify(call.body),

@@ -1,0 +1,58 @@
+/** `sand ports`: which ports of the box something listens on, and whose they are. */
+import type { Command, CommandContext, CommandInput } from "../command.ts";
+import { CommandFailure } from "../command-failure.ts";
+import type { ExitName } from "../exit-codes.ts";
+import { callDaemon } from "../local-host/call-daemon.ts";
+import { locateDaemon, requireLocalBox } from "../local-host/locate-daemon.ts";
+import { oneLine } from "../plain-text.ts";
+import { readPortRows } from "../ports/port-rows.ts";
+
+export const portsCommand: Command = {
+  name: "ports",
+  summary: "list the ports that commands listen on",
+  usage: "ports [options]",
+  details: [
+    "Ports of agents' commands, of `sand exec` and of MCP servers, each with the program that holds it",
+    "and whose it is. What listens in a network of its own can't be reached and isn't listed.",
+  ].join("\n"),
+  options: {
+    all: { type: "boolean", short: "a", about: "also Sand's own and those of any other program" },
+  },
+  examples: ["sand ports", "sand ports --all", "sand ports --json | jq .port"],
+  words: [0, 0],
+  run: ports,
+};
+
+const askTimeoutMs = 15_000;
+const programMaxChars = 20;
+
+async function ports(context: CommandContext, input: CommandInput): Promise<ExitName> {
+  const { terminal } = context;
+  requireLocalBox(context, "docker exec --user box {container} ss -ltn");
+  const address = locateDaemon(context);
+  if (address === undefined) {
+    throw new CommandFailure("notRunning", "no execution daemon runs here", {
+      hint: "a host starts it with the first turn of an agent: sand chat, and say something",
+    });
+  }
+  const all = input.flag("all");
+  const rows = readPortRows(
+    await callDaemon({
+      ...address,
+      service: "Control",
+      method: "ListeningPorts",
+      body: { all },
+      timeoutMs: askTimeoutMs,
+    }),
+  );
+  for (const row of rows) {
+    terminal.result(row);
+    const program = oneLine(row.program || "?", programMaxChars).padEnd(programMaxChars);
+    const pid = row.pid === 0 ? "" : `pid ${row.pid}`;
+    const line = [program, pid.padEnd(11), oneLine(row.addresses.join(", "), 40).padEnd(16), row.owner];
+    terminal.line(`${terminal.paint("bold", String(row.port).padStart(5))}  ${line.join("  ").trimEnd()}`);
+  }
+  if (rows.length === 0)
+    terminal.line(all ? "Nothing listens." : "No command listens. With --all every listening port is shown.");
+  return "ok";
+}
