@@ -28,7 +28,7 @@ const programMaxChars = 20;
 
 async function ports(context: CommandContext, input: CommandInput): Promise<ExitName> {
   const { terminal } = context;
-  requireLocalBox(context, "docker exec --user box {container} ss -ltn");
+  requireLocalBox(context, "docker exec --user box {container} cat /proc/net/tcp");
   const address = locateDaemon(context);
   if (address === undefined) {
     throw new CommandFailure("notRunning", "no execution daemon runs here", {

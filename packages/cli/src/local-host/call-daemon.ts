@@ -13,7 +13,15 @@ export interface DaemonCall {
   readonly token: string;
   /** absent: the one of executions */
   readonly service?: "Control";
-  readonly method: "CloseStdin" | "Forget" | "List" | "ListeningPorts" | "Read" | "Signal" | "Start" | "Write";
+  readonly method:
+    | "CloseStdin"
+    | "Forget"
+    | "List"
+    | "ListeningPorts"
+    | "Read"
+    | "Signal"
+    | "Start"
+    | "Write";
   readonly body: Readonly<Record<string, unknown>>;
   readonly timeoutMs: number;
   readonly signal?: AbortSignal;
@@ -38,13 +46,16 @@ export async function callDaemon(call: DaemonCall): Promise<Readonly<Record<stri
 async function post(call: DaemonCall): Promise<{ readonly response: Response; readonly text: string }> {
   const timeout = AbortSignal.timeout(call.timeoutMs);
   try {
-    const response = await fetch(`http://127.0.0.1:${call.rpcPort}/exec.v1.${call.service ?? "Processes"}/${call.method}`, {
-      method: "POST",
-      headers: { "content-type": "application/json", authorization: `Bearer ${call.token}` },
-      body: JSON.stringify(call.body),
-      signal: call.signal === undefined ? timeout : AbortSignal.any([call.signal, timeout]),
-      redirect: "error",
-    });
+    const response = await fetch(
+      `http://127.0.0.1:${call.rpcPort}/exec.v1.${call.service ?? "Processes"}/${call.method}`,
+      {
+        method: "POST",
+        headers: { "content-type": "application/json", authorization: `Bearer ${call.token}` },
+        body: JSON.stringify(call.body),
+        signal: call.signal === undefined ? timeout : AbortSignal.any([call.signal, timeout]),
+        redirect: "error",
+      },
+    );
     return { response, text: await readBounded(response, answerMaxBytes) };
   } catch (error) {
     if (error instanceof CommandFailure) throw error;
