@@ -54,6 +54,9 @@ export async function bundle(plan) {
     logLevel: "error",
     // Removes the branches of the constant below; names stay, for stack traces.
     minifySyntax: true,
+    // The text stays in memory as long as the program. Lines short enough to find a place of a stack trace in.
+    minifyWhitespace: true,
+    lineLimit: 160,
     banner: { js: plan.cached ? bundleUrl : [plan.banner, bundleUrl].filter(Boolean).join("\n") },
     define: {
       ...importMeta,

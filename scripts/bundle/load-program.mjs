@@ -45,8 +45,14 @@ export function readProgram(bundle) {
 function loadProgram({ digest, programLine }, { require, module, file, folder }) {
   const fs = require("node:fs");
   const { basename, join } = require("node:path");
-  const { Script } = require("node:vm");
+  const { Script, runInNewContext } = require("node:vm");
+  const { setFlagsFromString } = require("node:v8");
   const { brotliDecompressSync, crc32 } = require("node:zlib");
+  // For a program that mostly waits. The space of new objects stays at its first size, instead of growing to sixteen
+  // times that with the first work; and the WebAssembly inside of `fetch` stays as it is first compiled, where better
+  // code would cost 10 MB to make. Before anything is compiled: a cache belongs to its flags.
+  setFlagsFromString("--semi-space-growth-factor=1");
+  setFlagsFromString("--wasm-tiering-budget=1000000000");
   // The header: what it is, the checksum of all that follows, how much of that is the text.
   const magic = `sand-code-1 ${digest}`;
   const [sumAt, sizeAt, headerBytes] = [magic.length, magic.length + 4, magic.length + 8];
@@ -72,6 +78,17 @@ function loadProgram({ digest, programLine }, { require, module, file, folder })
     return { text: brotliDecompressSync(packed).latin1Slice(), code: undefined };
   }
 
+  /**
+   * Frees what only the start needed, this file's text among it. It also tells V8 how small the program is at rest:
+   * until a first collection it lets the old objects grow much further before it looks at them.
+   */
+  function settle() {
+    setFlagsFromString("--expose-gc");
+    const collect = runInNewContext("gc");
+    setFlagsFromString("--no-expose-gc");
+    collect();
+  }
+
   /** Called once the program has started, so that what a start runs is in it compiled. */
   function keep(script, text) {
     try {
@@ -95,6 +112,7 @@ function loadProgram({ digest, programLine }, { require, module, file, folder })
   const { text, code } =
     openCache(`${file}.code-cache`) ?? openCache(join(cacheFolder, cacheName)) ?? unpack();
   const script = new Script(text, { filename: file, cachedData: code });
+  setTimeout(settle, 500).unref();
   // Only the program's first role is worth a cache: another would leave one without what the first one runs.
   const isFirstRole = process.argv[2] === undefined;
   if (isFirstRole && (code === undefined || script.cachedDataRejected)) {

@@ -1,5 +1,5 @@
 /** Puts together what the two Dockerfiles copy: a folder for each, with nothing in it but that. */
-import { chmodSync, copyFileSync, cpSync, mkdirSync, readdirSync, rmSync } from "node:fs";
+import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { repositoryRoot } from "../bundle/outputs.mjs";
@@ -27,8 +27,9 @@ export function stageBox(folder) {
   const dist = join(repositoryRoot, "dist");
   copyFileSync(join(repositoryRoot, "docker/Dockerfile"), join(folder, "Dockerfile"));
   mkdirSync(join(folder, "sand-host"));
-  for (const file of ["host-main.cjs", "host-main.cjs.licences.txt"])
-    copyFileSync(join(dist, file), join(folder, "sand-host", file));
+  // A build that couldn't start the program has no cache for it.
+  for (const file of ["host-main.cjs", "host-main.cjs.licences.txt", "host-main.cjs.code-cache"])
+    if (existsSync(join(dist, file))) copyFileSync(join(dist, file), join(folder, "sand-host", file));
   cpSync(join(dist, "box-exec-daemon"), join(folder, "box-exec-daemon"), { recursive: true });
   cpSync(join(repositoryRoot, "docker"), join(folder, "image"), {
     recursive: true,
