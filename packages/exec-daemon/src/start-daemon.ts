@@ -100,7 +100,7 @@ async function open(deps: DaemonDeps, scope: Scope, identity: ProcessIdentity): 
     log,
   });
   scope.defer(() => server.close());
-  const terminals = await startTerminals({ config, policy, log, entry: deps.selfCommand[1] ?? "" });
+  const terminals = await startTerminals({ ...deps, policy, ledger, keeper, entry: deps.selfCommand[1] ?? "" });
   scope.defer(() => terminals.close());
   await publishDiscovery(scope, config.dataRoot, {
     version: 1,

@@ -1,4 +1,5 @@
 /** Every backend of terminals, so that each rule is shown for all of them. */
+import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -66,7 +67,13 @@ export function runIn(backend: TerminalBackend, script: string, options: RunOpti
   const { promise: ended, resolve } = Promise.withResolvers<TerminalExit>();
   const pipe = backend.spawn(
     {
-      ...{ argv: ["/bin/sh", "-c", script], cwd: "/", cols: 80, rows: 24 },
+      ...{
+        executionId: `terminal:${randomUUID()}`,
+        argv: ["/bin/sh", "-c", script],
+        cwd: "/",
+        cols: 80,
+        rows: 24,
+      },
       env: { PATH: process.env.PATH ?? "", LANG: "C.UTF-8", TERM: "xterm" },
     },
     {

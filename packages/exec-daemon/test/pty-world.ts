@@ -3,10 +3,12 @@ import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createLogger } from "@sand/node-kit";
+import { createLogger, createScope, systemClock } from "@sand/node-kit";
 import WebSocket from "ws";
 import { openBoxPolicy } from "../src/box-policy.ts";
 import { parseDaemonConfig } from "../src/config.ts";
+import { openKeepers } from "../src/keeper/open-keepers.ts";
+import { openLedger } from "../src/ledger/ledger.ts";
 import { startTerminals, type Terminals } from "../src/pty/start-terminals.ts";
 import { token, until } from "./daemon-process.ts";
 
@@ -38,7 +40,13 @@ export async function startPtyWorld(env: Record<string, string> = {}): Promise<P
   });
   mkdirSync(config.dataRoot, { recursive: true });
   const log = createLogger({ name: "test", level: "silent" });
-  const terminals = await startTerminals({ config, policy: await openBoxPolicy(config), log, entry });
+  const scope = createScope("test", () => undefined);
+  const ledger = openLedger({ dataRoot: config.dataRoot, enabled: true, clock: systemClock, log });
+  scope.defer(() => ledger.close());
+  const selfCommand = [process.execPath, entry] as const;
+  const keeper = await openKeepers({ config, selfCommand, log, scope });
+  const policy = await openBoxPolicy(config);
+  const terminals = await startTerminals({ config, policy, log, ledger, keeper, entry });
   const base = `127.0.0.1:${terminals.port}`;
   const call: PtyWorld["call"] = async (method, path, body) => {
     const response = await fetch(`http://${base}${path}`, {
@@ -57,7 +65,9 @@ export async function startPtyWorld(env: Record<string, string> = {}): Promise<P
     attach: (id, query = "", options = {}) =>
       connect(`ws://${base}/terminals/${id}/attach?${query}`, options),
     async dispose() {
+      await Promise.all(terminals.table.list().map((terminal) => terminal.end("kill")));
       await terminals.close();
+      await scope.close();
       rmSync(folder, { recursive: true, force: true });
     },
   };

@@ -2,7 +2,6 @@
  * Terminals that the native shim keeps. Each is an execution of the ledger like any command, with a terminal in place
  * of pipes: it outlives the daemon, its output is in the spool, and its end is on record.
  */
-import { randomUUID } from "node:crypto";
 import { BoxError, type Clock } from "@sand/protocol";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { StartRecord } from "../ledger/records.ts";
@@ -28,7 +27,7 @@ const notStarted: TerminalExit = { code: 127, signal: null };
 
 export function createShimBackend(deps: ShimBackendDeps): TerminalBackend {
   return {
-    name: "shim",
+    ...{ name: "shim", outlivesUs: true },
     spawn(launch, events) {
       const state: { pid: number; isPaused: boolean; link: TerminalLink | undefined } = {
         ...{ pid: 0, isPaused: false, link: undefined },
@@ -53,6 +52,10 @@ export function createShimBackend(deps: ShimBackendDeps): TerminalBackend {
         get pid() {
           return state.pid;
         },
+        started: opening.then(
+          () => undefined,
+          () => undefined,
+        ),
         async write(bytes) {
           const link = await opening;
           if (link === undefined || hasEnded) throw new BoxError("terminal/ended", "the terminal has ended");
@@ -110,10 +113,15 @@ function exitOf({ exit }: TrackedExecution): TerminalExit {
   return exit?.outcome === "known" ? { code: exit.exit.code, signal: exit.exit.signal } : notStarted;
 }
 
-function toRecord({ cols, rows, argv, env, cwd }: TerminalLaunch, nowMs: number): StartRecord {
+function toRecord(plan: TerminalLaunch, nowMs: number): StartRecord {
+  const { cols, rows, argv, env, cwd, executionId, labels, user } = plan;
   return {
-    ...{ version: 1, executionId: `terminal-${randomUUID()}`, digest: "", acceptedAtMs: nowMs },
+    ...{ version: 1, executionId, digest: "", acceptedAtMs: nowMs },
     ...{ background: true, lineage: { agentId: "", turnId: "" } },
-    launch: { ...{ argv, env, cwd, stdin: true, killMs: 0, sandboxed: false }, terminal: { cols, rows } },
+    ...(labels === undefined ? {} : { labels }),
+    launch: {
+      ...{ argv, env, cwd, stdin: true, killMs: 0, sandboxed: false, terminal: { cols, rows } },
+      ...(user === undefined ? {} : { user }),
+    },
   };
 }

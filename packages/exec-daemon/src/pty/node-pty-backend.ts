@@ -25,7 +25,7 @@ import type {
 export function createNodePtyBackend(deps: LoadPtyDeps): TerminalBackend {
   let addon: PtyAddon | undefined;
   return {
-    name: "node-pty",
+    ...{ name: "node-pty", outlivesUs: false },
     spawn(launch, events) {
       addon ??= loadPtyAddon(deps);
       return spawnTerminal(addon, launch, events);
@@ -63,7 +63,8 @@ function spawnTerminal(addon: PtyAddon, launch: TerminalLaunch, events: Terminal
   let isClosed = false;
   let isDraining = false;
 
-  master.on("data", events.onData);
+  const onData = (bytes: Buffer): void => events.onData(bytes);
+  master.on("data", onData);
   // The exit is told by the kernel's own means; what a read says afterwards adds nothing.
   master.on("error", () => close());
 
@@ -77,7 +78,7 @@ function spawnTerminal(addon: PtyAddon, launch: TerminalLaunch, events: Terminal
 
   async function drain(): Promise<void> {
     isDraining = true;
-    master.off("data", events.onData);
+    master.off("data", onData);
     master.pause();
     // More than the kernel holds of what the leader wrote; what others print after it is not waited for.
     for (let left = drainMaxBytes; left > 0 && !isClosed; ) {
@@ -109,7 +110,7 @@ function spawnTerminal(addon: PtyAddon, launch: TerminalLaunch, events: Terminal
   });
 
   return {
-    pid: forked.pid,
+    ...{ pid: forked.pid, started: Promise.resolve() },
     write: (bytes) => input.write(bytes),
     resize({ cols, rows }) {
       if (!isClosed) addon.resize(forked.fd, cols, rows, 0, 0);

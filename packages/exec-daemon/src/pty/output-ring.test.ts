@@ -34,6 +34,18 @@ test("what was read stays as it was when its place is used again", () => {
   expect(kept?.toString()).toBe("abcd");
 });
 
+test("a jump forgets what was kept, and goes on at the new offset", () => {
+  const ring = filled("abcdef");
+  ring.jump(100);
+  ring.append(Buffer.from("xyz"));
+  expect([ring.start, ring.end, ring.read(5, 1), ring.read(100, 9)?.toString()]).toEqual([
+    100,
+    103,
+    undefined,
+    "xyz",
+  ]);
+});
+
 test("every way to cut a text into appends gives the same ring", () => {
   const text = "the quick brown fox jumps";
   for (let size = 1; size < text.length; size += 1) {

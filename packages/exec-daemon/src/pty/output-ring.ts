@@ -10,6 +10,8 @@ export interface OutputRing {
   append(bytes: Buffer): void;
   /** Up to `maxBytes` from `offset` on; undefined when that byte is no longer kept or doesn't exist yet. */
   read(offset: number, maxBytes: number): Buffer | undefined;
+  /** Goes on at a later offset; what is kept is forgotten, because what lies between is lost. */
+  jump(offset: number): void;
   /** From here on the terminal has another size. */
   markResize(): void;
   /** Whether a screen that was right at `offset` needs nothing but the bytes since: the size is still the same. */
@@ -72,6 +74,11 @@ export function createOutputRing({ maxBytes, blockBytes }: RingLimits): OutputRi
     },
     append,
     read,
+    jump(offset) {
+      blocks.length = 0;
+      used = blockBytes;
+      end = offset;
+    },
     markResize() {
       resizedAt = end;
     },

@@ -2,6 +2,7 @@
  * Turns a request for a terminal into what a backend runs. It goes through the plan of commands, so account, fence,
  * environment and folder are exactly theirs; only the terminal's own variables come on top.
  */
+import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { create } from "@bufbuild/protobuf";
 import { StartRequestSchema } from "@sand/protocol/exec";
@@ -16,8 +17,10 @@ const terminalEnv = { TERM: "xterm-256color" } as const;
 
 export function planTerminal(policy: BoxPolicy, request: SpawnRequest, id: string): TerminalPlan {
   const command = request.argv.length > 0 ? request.argv : [loginShell(policy), "-l"];
+  // A second terminal of the same name, after the first was forgotten, is another execution.
+  const executionId = `terminal:${id}:${randomBytes(4).toString("hex")}`;
   const start = create(StartRequestSchema, {
-    ...{ processId: id, command: { case: "argv", value: { args: [...command] } }, cwd: request.cwd },
+    ...{ processId: executionId, command: { case: "argv", value: { args: [...command] } }, cwd: request.cwd },
     ...{ env: { ...terminalEnv, ...request.env }, tty: true },
   });
   validateStart({ ...start, tty: false });
@@ -30,7 +33,11 @@ export function planTerminal(policy: BoxPolicy, request: SpawnRequest, id: strin
       onDisconnect: request.onDisconnect,
       idleGraceMs: request.idleGraceMs,
     },
-    launch: { argv: launch.argv, env: launch.env, cwd: launch.cwd, cols: request.cols, rows: request.rows },
+    launch: {
+      ...{ executionId, argv: launch.argv, env: launch.env, cwd: launch.cwd },
+      ...{ cols: request.cols, rows: request.rows },
+      ...(launch.user === undefined ? {} : { user: launch.user }),
+    },
   };
 }
 

@@ -52,7 +52,7 @@ async function route(deps: PtyRouteDeps, request: IncomingMessage, path: string)
     case "GET terminals":
       return { status: 200, body: { terminals: table.list().map((terminal) => terminal.describe()) } };
     case "POST terminals": {
-      const { existing, terminal } = table.spawn(parseSpawn(await readJson(request)));
+      const { existing, terminal } = await table.spawn(parseSpawn(await readJson(request)));
       return { status: existing ? 200 : 201, body: { existing, terminal: terminal.describe() } };
     }
     case "GET terminals/<id>":

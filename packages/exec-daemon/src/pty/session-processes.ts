@@ -25,13 +25,14 @@ export function parseSession(stat: string): SessionRow | undefined {
 
 /** To whom Ctrl-C would go. False when nobody is there. */
 export function signalForeground(leader: number, name: NodeJS.Signals): boolean {
-  const foreground = readSession(leader)?.foreground ?? -1;
+  const foreground = leader > 0 ? (readSession(leader)?.foreground ?? -1) : -1;
   return foreground > 0 && sendSignal(-foreground, name);
 }
 
 export interface SessionEnd {
   readonly leader: number;
-  readonly terminalId: string;
+  /** the marker in the environment of all that it started */
+  readonly executionId: string;
   readonly user: CommandUser | undefined;
   readonly clock: Clock;
   /** HUP first, as when a line is cut, or KILL at once */
@@ -52,10 +53,13 @@ export async function endSession(end: SessionEnd): Promise<void> {
   for (const pid of findAll(end)) sendSignal(pid, "SIGKILL");
 }
 
-function findAll({ leader, terminalId, user, hasEnded }: SessionEnd): readonly number[] {
+function findAll({ leader, executionId, user, hasEnded }: SessionEnd): readonly number[] {
+  const marked = findMarked(executionId, user);
+  // A leader of 0 never came up; to the kernel that number means ourselves.
+  if (leader <= 0) return marked;
   // The leader's number may be another's once it has been reaped; its session keeps the number while it has members.
   const own = hasEnded() ? [] : [leader, ...findDescendants(leader)];
-  return [...new Set([...own, ...findMembers(leader), ...findMarked(terminalId, user)])];
+  return [...new Set([...own, ...findMembers(leader), ...marked])];
 }
 
 function findMembers(leader: number): readonly number[] {

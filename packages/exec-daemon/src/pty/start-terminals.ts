@@ -3,9 +3,13 @@ import { join } from "node:path";
 import { type Logger, systemClock } from "@sand/node-kit";
 import type { BoxPolicy } from "../box-policy.ts";
 import type { DaemonConfig } from "../config.ts";
+import type { OpenedKeepers } from "../keeper/open-keepers.ts";
+import { createShimBackend } from "../keeper/shim-backend.ts";
+import type { Ledger } from "../ledger/ledger.ts";
 import { createNodePtyBackend } from "./node-pty-backend.ts";
 import { startPtyServer } from "./pty-server.ts";
 import { createScreens, type Screens } from "./screens.ts";
+import type { TerminalBackend } from "./terminal-backend.ts";
 import { createTerminalTable, type TerminalTable } from "./terminal-table.ts";
 import { createTickets } from "./tickets.ts";
 
@@ -20,12 +24,15 @@ export interface TerminalsDeps {
   readonly config: DaemonConfig;
   readonly policy: BoxPolicy;
   readonly log: Logger;
+  readonly ledger: Ledger;
+  readonly keeper: Pick<OpenedKeepers, "pool" | "whyNoShim">;
   /** this program's file, for the thread of screens */
   readonly entry: string;
 }
 
-export async function startTerminals({ config, policy, log, entry }: TerminalsDeps): Promise<Terminals> {
-  const backend = createNodePtyBackend({ nativesFolder: join(config.dataRoot, "natives") });
+export async function startTerminals(deps: TerminalsDeps): Promise<Terminals> {
+  const { config, policy, log, entry } = deps;
+  const backend = chooseBackend(deps);
   const screens = createScreens({ entry, log });
   const table = createTerminalTable({ policy, backend, screens, clock: systemClock, log });
   const tickets = createTickets(systemClock);
@@ -40,6 +47,13 @@ export async function startTerminals({ config, policy, log, entry }: TerminalsDe
       await server.close();
     },
   };
+}
+
+/** The native shim where it runs, since its terminals outlive this daemon and are in the ledger; else node-pty. */
+function chooseBackend({ config, ledger, keeper }: TerminalsDeps): TerminalBackend {
+  return keeper.whyNoShim === undefined
+    ? createShimBackend({ ledger, keepers: keeper.pool, clock: systemClock })
+    : createNodePtyBackend({ nativesFolder: join(config.dataRoot, "natives") });
 }
 
 /** A port that nobody asked for may be another's; the discovery file then says where we are. */

@@ -7,12 +7,20 @@
  *    processor while the terminal is full.
  * 4. `onExit` comes exactly once, and nothing comes after it.
  */
+import type { CommandUser } from "../command-user.ts";
+
 export interface TerminalSize {
   readonly cols: number;
   readonly rows: number;
 }
 
 export interface TerminalLaunch extends TerminalSize {
+  /** the marker of all that runs there, and its name in the ledger where it has one */
+  readonly executionId: string;
+  /** whom the terminal's device belongs to; the argv changes to it by itself */
+  readonly user?: CommandUser;
+  /** kept with it, for a daemon that finds it again */
+  readonly labels?: Readonly<Record<string, string>>;
   /** the program and its arguments, with everything that encloses them */
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string>>;
@@ -26,13 +34,16 @@ export interface TerminalExit {
 }
 
 export interface TerminalEvents {
-  readonly onData: (bytes: Buffer) => void;
+  /** `offset` where it may jump: what was in between is lost */
+  readonly onData: (bytes: Buffer, offset?: number) => void;
   readonly onExit: (exit: TerminalExit) => void;
 }
 
 export interface TerminalPipe {
-  /** the session's leader */
+  /** the session's leader; 0 while it isn't known, and where none came up */
   readonly pid: number;
+  /** Resolves when the leader is known, or there will be none. */
+  readonly started: Promise<void>;
   /** Rejects when the terminal is gone. */
   write(bytes: Buffer): Promise<void>;
   resize(size: TerminalSize): void;
@@ -44,6 +55,8 @@ export interface TerminalPipe {
 
 export interface TerminalBackend {
   readonly name: string;
+  /** its terminals go on when this process ends */
+  readonly outlivesUs: boolean;
   /** Throws `exec/spawn-failed` or `exec/unsupported`. */
   spawn(launch: TerminalLaunch, events: TerminalEvents): TerminalPipe;
 }

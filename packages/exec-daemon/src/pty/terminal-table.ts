@@ -23,11 +23,11 @@ export interface TerminalTableDeps {
 
 export interface TerminalTable {
   /** Throws `exec/key-conflict`, `exec/too-many` and what a start can throw. */
-  spawn(request: SpawnRequest): { readonly existing: boolean; readonly terminal: Terminal };
+  spawn(request: SpawnRequest): Promise<{ readonly existing: boolean; readonly terminal: Terminal }>;
   /** Throws `terminal/unknown`. */
   find(id: string): Terminal;
   list(): readonly Terminal[];
-  /** Ends all of them. */
+  /** Ends those that can't go on without us. */
   close(): Promise<void>;
 }
 
@@ -49,7 +49,7 @@ export function createTerminalTable(deps: TerminalTableDeps): TerminalTable {
     }
   }
 
-  function spawn(request: SpawnRequest): { existing: boolean; terminal: Terminal } {
+  function findOrOpen(request: SpawnRequest): { existing: boolean; terminal: Terminal } {
     forgetOld();
     if (isClosed) throw new BoxError("host/shutting-down", "the daemon is ending");
     const id = request.id ?? randomUUID();
@@ -66,7 +66,11 @@ export function createTerminalTable(deps: TerminalTableDeps): TerminalTable {
   }
 
   return {
-    spawn,
+    async spawn(request) {
+      const found = findOrOpen(request);
+      await found.terminal.started;
+      return found;
+    },
     list() {
       forgetOld();
       return list();
@@ -78,7 +82,7 @@ export function createTerminalTable(deps: TerminalTableDeps): TerminalTable {
     },
     async close() {
       isClosed = true;
-      const running = list().filter((terminal) => terminal.exit === undefined);
+      const running = deps.backend.outlivesUs ? [] : list().filter((terminal) => terminal.exit === undefined);
       await Promise.all(running.map((terminal) => terminal.end("hup")));
       await deps.screens.close();
     },

@@ -12,6 +12,7 @@ import type { CommandUser } from "../command-user.ts";
 import { createIdleWatch } from "./idle-watch.ts";
 import { createOutputRing, type OutputRing } from "./output-ring.ts";
 import { ptyLimits } from "./pty-limits.ts";
+import { createReadHolds } from "./read-holds.ts";
 import type { ScreenPicture, Screens } from "./screens.ts";
 import { endSession, signalForeground } from "./session-processes.ts";
 import { createSizeKeeper } from "./size-keeper.ts";
@@ -62,7 +63,10 @@ export interface TerminalListener {
 
 export interface Terminal {
   readonly id: string;
+  /** 0 until it is known */
   readonly pid: number;
+  /** Resolves when the pid is known, or there will be none. */
+  readonly started: Promise<void>;
   readonly ring: OutputRing;
   readonly size: TerminalSize;
   readonly exit: TerminalExit | undefined;
@@ -94,7 +98,7 @@ export function openTerminal(deps: TerminalDeps, plan: TerminalPlan): Terminal {
   const createdAtMs = clock.nowMs();
   const ring = createOutputRing({ maxBytes: ptyLimits.ringMaxBytes, blockBytes: ptyLimits.ringBlockBytes });
   const listeners = new Set<TerminalListener>();
-  const holds = new Set<"screen" | "acks">();
+  const holds = createReadHolds(() => pipe);
   let title = "";
   let cwd = plan.launch.cwd;
   let exit: TerminalExit | undefined;
@@ -106,13 +110,13 @@ export function openTerminal(deps: TerminalDeps, plan: TerminalPlan): Terminal {
   };
   const lease = createWriterLease<TerminalListener>({
     end: () => ring.end,
-    onShut: (isShut) => hold("acks", isShut),
+    onShut: (isShut) => holds.set("acks", isShut),
     onChange: (holder) => tell((listener) => listener.onLease(holder === listener, holder === undefined)),
     onTaken: (from) => from.onTakenOver(),
   });
   const pipe: TerminalPipe = deps.backend.spawn(plan.launch, { onData, onExit });
   const screen = deps.screens.open(plan.id, plan.launch, {
-    onBehind: (isBehind) => hold("screen", isBehind),
+    onBehind: (isBehind) => holds.set("screen", isBehind),
     onTitle(next) {
       title = next;
       tell((listener) => listener.onTitle(next));
@@ -142,7 +146,8 @@ export function openTerminal(deps: TerminalDeps, plan: TerminalPlan): Terminal {
     );
   });
 
-  function onData(bytes: Buffer): void {
+  function onData(bytes: Buffer, offset = ring.end): void {
+    if (offset !== ring.end) ring.jump(offset);
     ring.append(bytes);
     screen.write(bytes);
     lease.update();
@@ -160,22 +165,16 @@ export function openTerminal(deps: TerminalDeps, plan: TerminalPlan): Terminal {
     deps.onEnded(terminal);
   }
 
-  function hold(reason: "screen" | "acks", isOn: boolean): void {
-    const before = holds.size;
-    if (isOn) holds.add(reason);
-    else holds.delete(reason);
-    if (before === 0 && holds.size > 0) pipe.pause();
-    if (before > 0 && holds.size === 0) pipe.resume();
-  }
-
   const watchIdle = (): void => idle.set(listeners.size === 0 && exit === undefined);
 
   async function end(how: "hup" | "kill"): Promise<void> {
     const hasEnded = (): boolean => exit !== undefined;
-    await endSession({ leader: pipe.pid, terminalId: plan.id, user: plan.user, clock, how, hasEnded });
+    await pipe.started;
+    const { executionId } = plan.launch;
+    await endSession({ leader: pipe.pid, executionId, user: plan.user, clock, how, hasEnded });
     if (hasEnded()) return;
     // What it still prints is of no use to anybody, and a reader that holds it up must not keep it.
-    for (const reason of ["screen", "acks"] as const) hold(reason, false);
+    holds.drop();
     const untilMs = clock.nowMs() + ptyLimits.closeMaxMs;
     while (!hasEnded() && clock.nowMs() < untilMs) await clock.sleep(20);
     if (!hasEnded()) pipe.close();
@@ -190,7 +189,10 @@ export function openTerminal(deps: TerminalDeps, plan: TerminalPlan): Terminal {
   });
 
   const terminal: Terminal = {
-    ...{ id: plan.id, pid: pipe.pid, ring, end, settleSize: size.settle },
+    ...{ id: plan.id, started: pipe.started, ring, end, settleSize: size.settle },
+    get pid() {
+      return pipe.pid;
+    },
     get size() {
       return size.current;
     },
