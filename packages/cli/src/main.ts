@@ -8,6 +8,7 @@ import { parseCommandLine } from "./command-line.ts";
 import { agentsCommand } from "./commands/agents.ts";
 import { chatCommand } from "./commands/chat.ts";
 import { createCompletionCommand } from "./commands/completion.ts";
+import { cpCommand } from "./commands/cp.ts";
 import { doctorCommand } from "./commands/doctor.ts";
 import { downCommand } from "./commands/down.ts";
 import { eventsCommand } from "./commands/events.ts";
@@ -19,6 +20,7 @@ import { sendCommand } from "./commands/send.ts";
 import { statusCommand } from "./commands/status.ts";
 import { transcriptCommand } from "./commands/transcript.ts";
 import { upCommand } from "./commands/up.ts";
+import { watchCommand } from "./commands/watch.ts";
 import { readConfig } from "./config.ts";
 import { resolveDataRoot } from "./data-root.ts";
 import { describeProblem, type Problem } from "./describe-problem.ts";
@@ -38,6 +40,8 @@ const workCommands: readonly Command[] = [
   transcriptCommand,
   eventsCommand,
   execCommand,
+  cpCommand,
+  watchCommand,
   portsCommand,
   imageCommand,
   logsCommand,
