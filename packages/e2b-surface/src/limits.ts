@@ -13,6 +13,9 @@ export const limits = {
   /** an answer that its reader takes nothing of is cut off, at the latest after twice this */
   stallMaxMs: 120_000,
   shutdownMaxMs: 2000,
+  /** what is still read of a request that is refused, so that its sender gets to read why; then it is cut off */
+  refusedBodyMaxBytes: 8 * mib,
+  refusedBodyMaxMs: 1000,
 
   /** between two events of a silent stream when the client asks for nothing else */
   keepaliveDefaultMs: 90_000,

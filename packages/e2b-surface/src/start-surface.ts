@@ -24,7 +24,7 @@ import { createTrust } from "./http/trust-certificates.ts";
 import { limits } from "./limits.ts";
 import { registerProcess } from "./process/process-routes.ts";
 import { createProcessTable } from "./process/process-table.ts";
-import { invalid, notFound, toSurfaceError } from "./surface-error.ts";
+import { httpStatusOf, invalid, notFound, toSurfaceError } from "./surface-error.ts";
 import type { DaemonPorts } from "./surface-ports.ts";
 import { createSurfaceSettings, type SurfaceSettings } from "./surface-settings.ts";
 
@@ -76,10 +76,7 @@ export async function startSurface(deps: SurfaceDeps): Promise<Surface> {
     (request, response) => {
       allowOrigins(response);
       deps.endWhenStalled(response, limits.stallMaxMs);
-      answer({ deps, settings, rpc, plain }, request, response).catch((error: unknown) => {
-        deps.log.debug({ event: "e2b.refused", err: error }, "a request to the E2B surface was refused");
-        sendError(request, response, error);
-      });
+      void answerSafely({ deps, settings, rpc, plain }, request, response);
     },
   );
   server.maxConnections = limits.connectionsMax;
@@ -133,40 +130,64 @@ interface Answering {
   readonly plain: PlainRoutes;
 }
 
-async function answer(
-  { deps, settings, rpc, plain }: Answering,
+async function answerSafely(
+  answering: Answering,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
+  const { log } = answering.deps;
+  try {
+    await answer(answering, request, response);
+  } catch (error) {
+    log.debug({ event: "e2b.refused", err: error }, "a request to the E2B surface was refused");
+    if (httpStatusOf(error) === 500)
+      log.error({ event: "e2b.failed", err: error }, "a request failed unexpectedly");
+    await sendError(request, response, error);
+  }
+}
+
+async function answer(
+  answering: Answering,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const url = parseUrl(request);
+  if (request.method === "OPTIONS") {
+    answerPreflight(response, request.headers["access-control-request-headers"]);
+  } else if (url.pathname === "/health") {
+    response.writeHead(204, { "cache-control": "no-store" }).end();
+  } else if (url.pathname === "/files" && fileMethods.has(request.method ?? "")) {
+    const { deps, settings } = answering;
+    const nowMs = (): number => deps.clock.nowMs();
+    await answerFiles({ ports: deps.ports, settings, nowMs }, url.searchParams, request, response);
+  } else {
+    await answerAdmitted(answering, url.pathname, request, response);
+  }
+}
+
+const fileMethods: ReadonlySet<string> = new Set(["GET", "HEAD", "POST"]);
+
+function parseUrl(request: IncomingMessage): URL {
   const base = `http://${request.headers.host ?? ""}`;
   if (!URL.canParse(request.url ?? "", base)) throw invalid("the request's host and path are no URL");
-  const url = new URL(request.url ?? "", base);
-  const { method } = request;
-  if (method === "OPTIONS") {
-    answerPreflight(response, request.headers["access-control-request-headers"]);
-    return;
-  }
-  if (url.pathname === "/health") {
-    response.writeHead(204, { "cache-control": "no-store" }).end();
-    return;
-  }
-  if (url.pathname === "/files" && (method === "GET" || method === "HEAD" || method === "POST")) {
-    await answerFiles(
-      { ports: deps.ports, settings, nowMs: () => deps.clock.nowMs() },
-      url.searchParams,
-      request,
-      response,
-    );
-    return;
-  }
+  return new URL(request.url ?? "", base);
+}
+
+/** Everything that the token opens, and nothing else does. */
+async function answerAdmitted(
+  { deps, settings, rpc, plain }: Answering,
+  path: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   const hasToken = settings.hasToken(request.headersDistinct["x-access-token"]?.[0]);
-  const isInit = url.pathname === "/init" && bearerMatches(request.headers.authorization, deps.token);
+  const isInit = path === "/init" && bearerMatches(request.headers.authorization, deps.token);
   if (!hasToken && !isInit) throw unauthenticated("the access token is missing or wrong");
-  if (url.pathname.startsWith("/process.Process/") || url.pathname.startsWith("/filesystem.Filesystem/")) {
+  if (path.startsWith("/process.Process/") || path.startsWith("/filesystem.Filesystem/")) {
     rpc(request, response);
     return;
   }
-  const route = plain[`${method} ${url.pathname}`];
+  const route = plain[`${request.method} ${path}`];
   if (route === undefined) throw notFound("there is nothing at this address");
   const body = await route(request);
   if (body === undefined) response.writeHead(204).end();

@@ -22,6 +22,7 @@ import {
 import { BoxError, ports } from "@sand/protocol";
 import { type SandboxMode, sandboxModes } from "@sand/sandbox-policy";
 import { type CommandUser, readCommandUser } from "./command-user.ts";
+import { type E2bConfig, e2bSettings, readE2b } from "./e2b/e2b-settings.ts";
 import { type KeeperMode, keeperModes } from "./keeper/keeper-mode.ts";
 
 export interface DaemonConfig {
@@ -49,6 +50,8 @@ export interface DaemonConfig {
   readonly commandUser: CommandUser | undefined;
   /** what commands start from */
   readonly commandEnv: Readonly<Record<string, string>>;
+  /** undefined: the surface for E2B's SDKs isn't open */
+  readonly e2b: E2bConfig | undefined;
   readonly warnings: readonly string[];
 }
 
@@ -139,6 +142,7 @@ export const daemonSettings = {
     fallback: "",
     about: "test builds only",
   }),
+  ...e2bSettings,
 } as const;
 
 /** read by other programs that are started with the same environment */
@@ -196,6 +200,7 @@ export function parseDaemonConfig(env: Env): DaemonConfig {
     failpoint: values.failpoint,
     commandUser,
     commandEnv: commandEnvOf(env, commandUser),
+    e2b: readE2b(values, token),
     warnings,
   });
 }

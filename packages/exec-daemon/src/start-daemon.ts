@@ -22,6 +22,7 @@ import { openControl } from "./control/open-control.ts";
 import { createPing } from "./control/ping.ts";
 import { takeDaemonLock } from "./daemon-lock.ts";
 import { publishDiscovery } from "./discovery-file.ts";
+import type { E2bDeps } from "./e2b/open-e2b-surface.ts";
 import { openBoxFiles } from "./files/open-files.ts";
 import { type OpenedKeepers, openKeepers } from "./keeper/open-keepers.ts";
 import { type Ledger, openLedger } from "./ledger/ledger.ts";
@@ -102,11 +103,13 @@ async function open(deps: DaemonDeps, scope: Scope, identity: ProcessIdentity): 
   scope.defer(() => server.close());
   const terminals = await startTerminals({ ...deps, policy, ledger, keeper, entry: deps.selfCommand[1] ?? "" });
   scope.defer(() => terminals.close());
+  const e2b = await openSurface({ config, policy, routes, terminals: terminals.table, log }, scope);
   await publishDiscovery(scope, config.dataRoot, {
     version: 1,
     host: config.host,
     rpcPort: server.port,
     ptyPort: terminals.port,
+    ...(e2b === undefined ? {} : { e2b }),
     ...identity,
     startedAtMs: systemClock.nowMs(),
   });
@@ -116,6 +119,14 @@ async function open(deps: DaemonDeps, scope: Scope, identity: ProcessIdentity): 
     "the exec-daemon is ready",
   );
   return server.port;
+}
+
+/** Loaded only when it is asked for. */
+async function openSurface(deps: Omit<E2bDeps, "e2b"> & { readonly config: DaemonConfig }, scope: Scope) {
+  const { e2b } = deps.config;
+  if (e2b === undefined) return undefined;
+  const { openE2bSurface } = await import("./e2b/open-e2b-surface.ts");
+  return await openE2bSurface({ ...deps, e2b }, scope);
 }
 
 /** Ends with its keeper, which may be long after us, so no scope waits for it. */

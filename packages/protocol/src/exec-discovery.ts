@@ -10,6 +10,8 @@ export interface ExecDiscovery {
   readonly rpcPort: number;
   /** where terminals are; absent in a daemon of before they were built */
   readonly ptyPort?: number;
+  /** the surface for E2B's SDKs and the version that they may take it for; absent when it isn't open */
+  readonly e2b?: { readonly port: number; readonly version: string };
   readonly pid: number;
   /** field 22 of `/proc/<pid>/stat` */
   readonly startTime: string;

@@ -22,15 +22,28 @@ export async function receiveForm(
 ): Promise<readonly ReceivedFile[]> {
   const parser = createParser(contentType);
   const received: ReceivedFile[] = [];
-  let count = 0;
-  let failure: unknown;
-  // Parts come one after another, and the next one only when this one was read to its end.
-  let last: Promise<void> = Promise.resolve();
+  const open = new Set<BusboyFileStream>();
+  let failure: Error | undefined;
+  // Small parts are all there at once; they are stored one after another all the same, in their order.
+  let queue: Promise<void> = Promise.resolve();
+
+  function fail(error: unknown): void {
+    failure ??= asError(error);
+    for (const stream of open) stream.resume();
+  }
 
   async function take(stream: BusboyFileStream, fileName: string): Promise<void> {
-    count += 1;
-    if (path !== "" && count > 1) throw invalid("the address names one file and the form has several");
-    received.push(await store(path === "" ? fileName : path, stream));
+    if (failure !== undefined) return;
+    try {
+      if (path !== "" && received.length > 0)
+        throw invalid("the address names one file and the form has several");
+      received.push(await store(path === "" ? fileName : path, stream));
+    } catch (error) {
+      fail(error);
+    } finally {
+      open.delete(stream);
+      stream.resume();
+    }
   }
 
   parser.on("file", (field, stream, fileName) => {
@@ -39,20 +52,21 @@ export async function receiveForm(
       stream.resume();
       return;
     }
-    last = take(stream, fileName).catch((error: unknown) => {
-      failure ??= error;
-      stream.resume();
-    });
+    open.add(stream);
+    queue = queue.then(() => take(stream, fileName));
   });
-  const overflow = (what: string) => (): void => {
-    failure ??= new ConnectError(`the form has too many ${what}`, Code.InvalidArgument);
-  };
-  parser.on("partsLimit", overflow("parts"));
-  parser.on("filesLimit", overflow("files"));
+  for (const [event, what] of [
+    ["partsLimit", "parts"],
+    ["filesLimit", "files"],
+  ] as const) {
+    parser.on(event, () => fail(new ConnectError(`the form has too many ${what}`, Code.InvalidArgument)));
+  }
   await pipeline(body, parser).catch((error: unknown) => {
-    failure ??= error;
+    fail(error);
+    // What was cut off would be waited for without end.
+    for (const stream of open) stream.destroy(asError(error));
   });
-  await last;
+  await queue;
   if (failure !== undefined) throw isOurs(failure) ? failure : invalid("the form isn't whole");
   if (received.length === 0) throw invalid(`the form has no part named ${partName}`);
   return received;
@@ -77,6 +91,11 @@ function createParser(contentType: string): BusboyInstance {
   }
 }
 
-function isOurs(error: unknown): boolean {
-  return error instanceof ConnectError || (error instanceof Error && "code" in error);
+/** What the reader of forms throws by itself has no code, and means that the form is broken. */
+function isOurs(error: Error): boolean {
+  return error instanceof ConnectError || "code" in error;
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
 }
