@@ -23,6 +23,7 @@ import { createPing } from "./control/ping.ts";
 import { takeDaemonLock } from "./daemon-lock.ts";
 import { publishDiscovery } from "./discovery-file.ts";
 import type { E2bDeps } from "./e2b/open-e2b-surface.ts";
+import { openEnclosure } from "./enclosure/open-enclosure.ts";
 import { openBoxFiles } from "./files/open-files.ts";
 import { type OpenedKeepers, openKeepers } from "./keeper/open-keepers.ts";
 import { type Ledger, openLedger } from "./ledger/ledger.ts";
@@ -70,6 +71,7 @@ async function open(deps: DaemonDeps, scope: Scope, identity: ProcessIdentity): 
   saySandbox(log, config, policy);
   const ledger = openLedger({ dataRoot: config.dataRoot, enabled: config.ledger, clock: systemClock, log });
   scope.defer(() => ledger.close());
+  await openEnclosure({ policy, ledger, scope, log });
   const ping = createPing({ ledger, identity, workspaceRoot: policy.workspaceRoot });
   scope.defer(() => ping[Symbol.dispose]());
   const run = (name: string, work: (signal: AbortSignal) => Promise<void>): void => scope.run(name, work);

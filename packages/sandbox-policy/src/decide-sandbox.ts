@@ -3,9 +3,18 @@
 export const sandboxModes = ["required", "auto", "off"] as const;
 export type SandboxMode = (typeof sandboxModes)[number];
 
+/** One piece of an enclosure; `missing` names what isn't there, for people. */
+export type Technique = { readonly works: true } | { readonly works: false; readonly missing: string };
+
 export type SandboxProbe =
-  | { readonly works: true; readonly program: string }
-  /** `missing` names the piece that isn't there, for people */
+  | {
+      readonly works: true;
+      readonly program: string;
+      /** the filter of system calls */
+      readonly filter: Technique;
+      /** a network of its own */
+      readonly network: Technique;
+    }
   | { readonly works: false; readonly missing: string };
 
 export type SandboxDecision =
@@ -21,9 +30,17 @@ export function decideSandbox(mode: SandboxMode, probe: SandboxProbe): SandboxDe
       return probe.works
         ? { kind: "enclose", program: probe.program }
         : { kind: "bare", reason: probe.missing };
-    case "required":
-      return probe.works
+    case "required": {
+      const missing = findMissing(probe);
+      return probe.works && missing === undefined
         ? { kind: "enclose", program: probe.program }
-        : { kind: "refuse", missing: probe.missing };
+        : { kind: "refuse", missing: missing ?? "" };
+    }
   }
+}
+
+/** A network of its own is looked at for each policy: most don't need one. */
+function findMissing(probe: SandboxProbe): string | undefined {
+  if (!probe.works) return probe.missing;
+  return probe.filter.works ? undefined : probe.filter.missing;
 }

@@ -1,4 +1,4 @@
-export type { SandboxDecision, SandboxMode, SandboxProbe } from "./decide-sandbox.ts";
+export type { SandboxDecision, SandboxMode, SandboxProbe, Technique } from "./decide-sandbox.ts";
 export { decideSandbox, sandboxModes } from "./decide-sandbox.ts";
 export type { MergedPolicy, PolicyFiles, PolicyReason } from "./layers/merge-policies.ts";
 export { mergePolicies } from "./layers/merge-policies.ts";
@@ -6,7 +6,8 @@ export { hashPolicy } from "./layers/policy-hash.ts";
 export type { ExecutorName, LayerName, PolicyFile, PolicyLayer } from "./layers/policy-layer.ts";
 export { executorNames, parsePolicyFile } from "./layers/policy-layer.ts";
 export { credentialPaths, resolveMasked } from "./masked-paths.ts";
-export type { ConnectionDecision, NetworkRules } from "./network/decide-connection.ts";
+export { egressSocketName, throughBridge } from "./network/bridge.ts";
+export type { NetworkRules } from "./network/decide-connection.ts";
 export { decideAddress, decideHost } from "./network/decide-connection.ts";
 export { isBeneath } from "./path-order.ts";
 export type {
@@ -16,7 +17,7 @@ export type {
   SandboxPolicy,
   SandboxRun,
 } from "./plan-sandbox.ts";
-export { planSandbox } from "./plan-sandbox.ts";
+export { planPolicyArgs, planRunArgs, planSandbox } from "./plan-sandbox.ts";
 export type { ProbeOptions } from "./probe-sandbox.ts";
 export { probeSandbox } from "./probe-sandbox.ts";
 export type { ProtectedFinder, ProtectedFinds } from "./protect/find-protected.ts";

@@ -57,14 +57,13 @@ function pinnedFolders(inside: readonly ProtectedPath[], writable: ReadonlySet<s
 
 function protectionArgs({ path, how }: ProtectedPath): readonly string[] {
   switch (how) {
-    case "read-only":
-      return ["--ro-bind", path, path];
     case "kept":
       return ["--bind", path, path];
+    case "read-only":
+    // The empty mount point itself: the empty device couldn't be read there, and git gives up over such a file.
     case "absent-folder":
-      return ["--tmpfs", path, "--remount-ro", path];
     case "absent-file":
-      return ["--ro-bind", "/dev/null", path];
+      return ["--ro-bind", path, path];
   }
 }
 

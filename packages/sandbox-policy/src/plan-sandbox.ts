@@ -25,8 +25,8 @@ export interface MaskedPath {
 }
 
 /**
- * `read-only` and `kept` exist. `absent-…` doesn't: nothing can be made there. bubblewrap leaves an empty mount point
- * behind for these, which whoever starts the run removes.
+ * `read-only` and `kept` exist. `absent-…` is kept from being made: whoever starts the run puts an empty file or folder
+ * there, and removes it afterwards.
  */
 export interface ProtectedPath {
   readonly path: string;
@@ -120,7 +120,8 @@ export function planPolicyArgs(policy: SandboxPolicy): readonly string[] {
   ];
 }
 
-function planRunArgs(run: SandboxRun): readonly string[] {
+/** The part that is each run's own. */
+export function planRunArgs(run: SandboxRun): readonly string[] {
   return [
     ...(run.keepSession === true ? [] : ["--new-session"]),
     ...(run.infoFd === null ? [] : ["--info-fd", String(run.infoFd)]),

@@ -145,3 +145,13 @@ test("an answer is kept until something changes, and then it is a new one", () =
   git(at("w/inner"), "config", "core.hooksPath", "moved");
   expect(protection(find())).toMatchObject({ "/w/inner/moved": "absent-folder" });
 });
+
+test("a mount point of ours isn't there, and neither its coming nor its going is a change", () => {
+  repository(at("w"));
+  const first = find();
+  const ignored = new Set([at("w/.claude"), at("w/.codex")]);
+  for (const path of ignored) mkdirSync(path);
+  const search = { roots: [at("w")], home: at("home") };
+  expect(finder.find({ ...search, ignored })).toBe(first);
+  expect(protection(finder.find(search))).toMatchObject({ "/w/.claude": "read-only" });
+});

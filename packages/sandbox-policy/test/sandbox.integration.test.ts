@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { planSandbox, probeSandbox, resolveMasked } from "../src/index.ts";
+import { compileFilter, planSandbox, probeSandbox, resolveMasked } from "../src/index.ts";
 
 const run = promisify(execFile);
 let folder: string;
@@ -36,11 +36,19 @@ async function enclosed(script: string): Promise<string> {
 }
 
 test("the probe finds a sandbox that works, and names what is missing where there is none", async () => {
-  expect(await probeSandbox({ searchPath: "/usr/bin:/bin", scratchRoot: folder })).toEqual({
+  const filterFile = join(folder, "filter");
+  writeFileSync(filterFile, compileFilter(process.arch === "arm64" ? "arm64" : "x64"));
+  const probe = { searchPath: "/usr/bin:/bin", scratchRoot: folder, filterFile };
+  expect(await probeSandbox(probe)).toEqual({
     works: true,
     program: "/usr/bin/bwrap",
+    filter: { works: true },
+    network: { works: true },
   });
-  expect(await probeSandbox({ searchPath: join(folder, "tmp"), scratchRoot: folder })).toEqual({
+  // An empty file is no filter.
+  writeFileSync(filterFile, "");
+  expect(await probeSandbox(probe)).toMatchObject({ works: true, filter: { works: false } });
+  expect(await probeSandbox({ ...probe, searchPath: join(folder, "tmp") })).toEqual({
     works: false,
     missing: "the program bwrap (bubblewrap) is not installed",
   });

@@ -61,7 +61,8 @@ function findEnvProblem(request: StartRequest): string | undefined {
 }
 
 function findRootProblem(request: StartRequest): string | undefined {
-  const roots = [...(request.sandbox?.writableRoots ?? []), ...(request.sandbox?.maskedPaths ?? [])];
+  const { writableRoots = [], maskedPaths = [], protectedPaths = [] } = request.sandbox ?? {};
+  const roots = [...writableRoots, ...maskedPaths, ...protectedPaths];
   if (roots.length > limits.rootsMax) return "too many sandbox paths";
   return roots.every((root) => root.startsWith("/") && !root.includes("\0"))
     ? undefined
@@ -88,6 +89,15 @@ export function computeDigest(request: StartRequest): string {
     ...[request.background, String(request.killMs)],
     // Absent where there are none, so that what was started before there were labels has the digest that it had.
     ...(labels.length === 0 ? [] : [labels]),
+    ...strictnessOf(request),
   ];
   return createHash("sha256").update(JSON.stringify(body)).digest("hex");
+}
+
+/** Nothing where nothing is asked for, so that a request from before these existed keeps its digest. */
+function strictnessOf({ sandbox }: StartRequest): readonly unknown[] {
+  const asked = [
+    ...[sandbox?.protectedPaths ?? [], sandbox?.readOnlyWorkspace ?? false, sandbox?.withoutNetwork ?? false],
+  ];
+  return JSON.stringify(asked) === "[[],false,false]" ? [] : asked;
 }

@@ -8,28 +8,48 @@ import { existsSync, realpathSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { BoxError } from "@sand/protocol";
 import type { StartRequest } from "@sand/protocol/exec";
-import { isBeneath, planSandbox, resolveMasked } from "@sand/sandbox-policy";
+import { type ExecutorName, isBeneath } from "@sand/sandbox-policy";
 import type { BoxPolicy } from "../box-policy.ts";
 import { runAsUser } from "../command-user.ts";
+import { type EnclosureRequest, encloserOf } from "../enclosure/encloser.ts";
 import { markerName } from "../ledger/execution-folder.ts";
 import type { LaunchPlan } from "../ledger/records.ts";
 
-/** the descriptor that the keeper gives to bubblewrap */
+/** the descriptors that the keeper gives to bubblewrap, and the one that a shell opens where there is no keeper */
 const infoFd = 3;
+const keeperFilterFd = 4;
+const ownFilterFd = 9;
 
-/** The last step, whatever the sandbox: the change to the account that commands have. */
-export function planLaunch(policy: BoxPolicy, request: StartRequest): LaunchPlan {
-  const launch = planEnclosed(policy, request);
-  const { user } = policy;
-  return user === undefined ? launch : { ...launch, ...runAsUser(user, launch), user };
+export interface LaunchOptions {
+  /** whose policy it is */
+  readonly executor: ExecutorName;
+  /** `keeper`: it opens `openFiles`; `itself`: whoever starts the argv does nothing but start it */
+  readonly opener: "keeper" | "itself";
 }
 
-function planEnclosed(policy: BoxPolicy, request: StartRequest): LaunchPlan {
+/** The last step, whatever the sandbox: the change to the account that commands have. */
+export function planLaunch(
+  policy: BoxPolicy,
+  request: StartRequest,
+  options: LaunchOptions = { executor: "shell", opener: "itself" },
+): LaunchPlan {
+  const launch = planEnclosed(policy, request, options);
+  const { user, filterFile } = policy;
+  const switched = user === undefined ? launch : { ...launch, ...runAsUser(user, launch), user };
+  if (!launch.sandboxed || filterFile === undefined) return switched;
+  if (options.opener === "keeper") return { ...switched, openFiles: [filterFile] };
+  // Before the change of account, which may not read the file.
+  const opening = ["/bin/sh", "-c", `exec ${ownFilterFd}<"$1"; shift; exec "$@"`, "sh", filterFile];
+  return { ...switched, argv: [...opening, ...switched.argv] };
+}
+
+function planEnclosed(policy: BoxPolicy, request: StartRequest, options: LaunchOptions): LaunchPlan {
   const { decision } = policy;
-  if (decision.kind === "refuse") {
+  const { refusal, hash } = policy.executors[options.executor];
+  if (refusal !== undefined || decision.kind === "refuse") {
     throw new BoxError(
       "exec/sandbox-unavailable",
-      `a sandbox is required and can't be set up: ${decision.missing}`,
+      `a sandbox is required and can't be set up: ${refusal ?? "it doesn't work here"}`,
       {
         hint: "install what is missing, or start the daemon with SAND_SANDBOX=auto",
       },
@@ -42,21 +62,28 @@ function planEnclosed(policy: BoxPolicy, request: StartRequest): LaunchPlan {
     stdin: request.stdin,
     killMs: Number(request.killMs),
     cwd: cwd.outside,
+    policyHash: hash,
   };
   if (decision.kind === "bare") return { ...common, argv: inner, sandboxed: false };
-  const args = planSandbox(
-    {
-      workspaceRoot: policy.workspaceRoot,
-      temporaryRoot: policy.temporaryRoot,
-      writableRoots: (request.sandbox?.writableRoots ?? []).map(realRoot),
-      readOnlyRoots: [],
-      masked: [...policy.masked, ...resolveMasked(request.sandbox?.maskedPaths ?? [])],
-    },
+  const filterFd = options.opener === "keeper" ? keeperFilterFd : ownFilterFd;
+  const args = encloserOf(policy).enclose(request.processId, options.executor, toAsked(request), {
+    ...{ cwd: cwd.inside, argv: inner },
     // A terminal's shell controls its jobs as the leader of the terminal's own session.
-    { cwd: cwd.inside, argv: inner, ...(request.tty ? { infoFd: null, keepSession: true } : { infoFd }) },
-  );
+    ...(request.tty ? { infoFd: null, keepSession: true } : { infoFd }),
+    ...(policy.filterFile === undefined ? {} : { seccompFd: filterFd }),
+  });
   // bubblewrap itself starts where we are sure to be allowed to be; the command's folder is its own argument.
   return { ...common, argv: [decision.program, ...args], cwd: policy.workspaceRoot, sandboxed: true };
+}
+
+function toAsked({ sandbox }: StartRequest): EnclosureRequest {
+  return {
+    writableRoots: (sandbox?.writableRoots ?? []).map(realRoot),
+    maskedPaths: sandbox?.maskedPaths ?? [],
+    protectedPaths: sandbox?.protectedPaths ?? [],
+    readOnlyWorkspace: sandbox?.readOnlyWorkspace ?? false,
+    withoutNetwork: sandbox?.withoutNetwork ?? false,
+  };
 }
 
 function innerArgv(request: StartRequest): readonly string[] {

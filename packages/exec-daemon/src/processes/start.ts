@@ -9,6 +9,7 @@ import { createKeyedMutex, failpoint } from "@sand/node-kit";
 import { BoxError, type Clock } from "@sand/protocol";
 import type { StartRequest, StartResponseSchema } from "@sand/protocol/exec";
 import type { BoxPolicy } from "../box-policy.ts";
+import { encloserOf } from "../enclosure/encloser.ts";
 import type { KeeperPool, KeeperReport } from "../keeper/keeper-pool.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { StartRecord } from "../ledger/records.ts";
@@ -30,6 +31,8 @@ export interface StartDeps {
   /** Runs what outlives the call. */
   readonly run: (name: string, work: () => Promise<void>) => void;
 }
+
+const asKept = { executor: "shell", opener: "keeper" } as const;
 
 /** a keeper may die before it claims; the next one gets the same intent */
 const launchAttemptsMax = 3;
@@ -56,7 +59,7 @@ export function createStart(
     launching += 1;
     try {
       const secrets = deps.secretsFor(request.lineage?.agentId ?? "");
-      const plan = addSecrets(planLaunch(deps.policy, request), secrets);
+      const plan = addSecrets(planLaunch(deps.policy, request, asKept), secrets);
       const start = toRecord(request, digest, plan, deps.clock.nowMs());
       const execution = await (known === undefined
         ? deps.ledger.add(start)
@@ -85,6 +88,7 @@ async function launch(deps: StartDeps, execution: TrackedExecution): Promise<voi
     let report: KeeperReport | undefined;
     deps.run("follow a keeper", async () => {
       report = await finished;
+      encloserOf(deps.policy).mountPoints.release(execution.start.executionId);
       execution.refresh();
       execution.changes.bump();
     });

@@ -26,6 +26,7 @@ export function toExecution(execution: TrackedExecution): ExecutionInit {
     unknownReason: exit?.outcome === "unknown" ? exit.reason : "",
     background: start.background,
     sandboxed: start.launch.sandboxed,
+    policyHash: start.launch.policyHash ?? "",
     acceptedAtMs: BigInt(start.acceptedAtMs),
     ...toClosing(execution),
     lineage: start.lineage,

@@ -9,7 +9,14 @@
 import { join } from "node:path";
 import { isBeneath } from "../path-order.ts";
 import type { ProtectedPath } from "../plan-sandbox.ts";
-import { agentFiles, agentFolders, homeFiles, homeFolders, unsearchedFolders } from "./known-names.ts";
+import {
+  agentFiles,
+  agentFolders,
+  editorFolders,
+  homeFiles,
+  homeFolders,
+  unsearchedFolders,
+} from "./known-names.ts";
 import { createLook, type Look, signatureOf } from "./look.ts";
 import { createGitFinder } from "./protect-git.ts";
 
@@ -25,10 +32,19 @@ export interface ProtectedSearch {
   /** real paths */
   readonly roots: readonly string[];
   readonly home: string;
+  /** mount points of ours that stand for something that isn't there */
+  readonly ignored?: ReadonlySet<string>;
 }
 
 export interface ProtectedFinder {
   find(search: ProtectedSearch): ProtectedFinds;
+}
+
+interface Known {
+  readonly looked: readonly string[];
+  readonly absent: readonly string[];
+  readonly signature: string;
+  readonly finds: ProtectedFinds;
 }
 
 const depthMax = 3;
@@ -38,17 +54,21 @@ const pathsMax = 600;
 const cachedMax = 8;
 
 export function createProtectedFinder(): ProtectedFinder {
-  const cache = new Map<string, { looked: readonly string[]; signature: string; finds: ProtectedFinds }>();
+  const cache = new Map<string, Known>();
   return {
     find(search) {
-      const key = JSON.stringify(search);
+      const { roots, home, ignored } = search;
+      const key = JSON.stringify([roots, home]);
       const known = cache.get(key);
-      if (known !== undefined && signatureOf(known.looked) === known.signature) return known.finds;
-      const look = createLook();
+      const isCurrent =
+        known !== undefined && signatureOf(known.looked, known.absent, ignored) === known.signature;
+      if (isCurrent) return known.finds;
+      const look = createLook(ignored);
       const finds = findProtected(search, look);
       const looked = [...look.looked];
       if (cache.size >= cachedMax) cache.clear();
-      cache.set(key, { looked, signature: signatureOf(looked), finds });
+      const absent = finds.paths.filter(({ how }) => how.startsWith("absent")).map(({ path }) => path);
+      cache.set(key, { looked, absent, signature: signatureOf(looked, absent, ignored), finds });
       return finds;
     },
   };
@@ -94,11 +114,12 @@ interface NamedDeps {
 
 function protectNamed(folder: string, { look, add, guard, isComplete }: NamedDeps): void {
   const rule = "agents obey what is written here";
-  for (const name of [...agentFolders, ...agentFiles]) {
+  for (const name of [...agentFolders, ...agentFiles, ...editorFolders]) {
     const path = join(folder, name);
     const kind = look.kindOf(path);
     // An empty folder in any case: git shows none, so nobody's `git status` is disturbed meanwhile.
-    if (kind === "nothing" && isComplete) add(path, "absent-folder", rule);
+    const isEditors = editorFolders.some((folder) => folder === name);
+    if (kind === "nothing" && isComplete && !isEditors) add(path, "absent-folder", rule);
     if (kind === "file" || kind === "folder") add(path, "read-only", rule);
     if (kind !== "link") continue;
     guard(path);

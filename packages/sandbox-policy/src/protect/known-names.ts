@@ -1,7 +1,9 @@
 /** The names by which agents, shells and ssh find what they obey without being asked. */
 
-/** folders in which a coding agent or an editor looks for its own settings and for commands to run */
-export const agentFolders = [".claude", ".codex", ".cursor", ".gemini", ".idea", ".sand", ".vscode"] as const;
+/** folders in which a coding agent looks for its own settings and for commands to run */
+export const agentFolders = [".claude", ".codex", ".cursor", ".gemini", ".sand"] as const;
+/** the same of editors, closed where they are: making the first ones of a project is everyday work */
+export const editorFolders = [".idea", ".vscode"] as const;
 export const agentFiles = [".mcp.json"] as const;
 
 /** read by a shell, by git or by ssh at their start, in a home */

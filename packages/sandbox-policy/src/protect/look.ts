@@ -8,7 +8,7 @@ import {
   realpathSync,
   statSync,
 } from "node:fs";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 
 export type Seen = "file" | "folder" | "link" | "nothing";
 
@@ -24,8 +24,10 @@ export interface Look {
 }
 
 const textMaxBytes = 256 * 1024;
+const nothingIgnored: ReadonlySet<string> = new Set();
 
-export function createLook(): Look {
+/** `ignored`: mount points that were made for other runs. They are no part of what is there. */
+export function createLook(ignored = nothingIgnored): Look {
   const looked = new Set<string>();
   const listed = new Set<string>();
   const attempt = <T>(path: string, ask: () => T): T | undefined => {
@@ -40,6 +42,7 @@ export function createLook(): Look {
   return {
     looked,
     kindOf(path) {
+      if (ignored.has(path)) return "nothing";
       const stat = attempt(path, () => lstatSync(path));
       if (stat === undefined) return "nothing";
       if (stat.isSymbolicLink()) return "link";
@@ -62,13 +65,32 @@ export function createLook(): Look {
   };
 }
 
-/** Changes whenever one of the paths does; cheap enough to be asked before every run. */
-export function signatureOf(paths: Iterable<string>): string {
+/**
+ * Changes whenever one of the paths does; cheap enough to be asked before every run. In a folder of `absent` a mount
+ * point of ours comes and goes: there the names count, without those that are ours just now.
+ */
+export function signatureOf(
+  paths: Iterable<string>,
+  absent: readonly string[],
+  ignored = nothingIgnored,
+): string {
+  const disturbed = new Set(absent.map((path) => dirname(path)));
   let signature = "";
   for (const path of paths) {
-    const stat = lstatSync(path, { bigint: true, throwIfNoEntry: false });
-    signature += stat === undefined ? "-" : `${stat.ino}.${stat.ctimeNs}`;
-    signature += ";";
+    const stat = ignored.has(path) ? undefined : lstatSync(path, { bigint: true, throwIfNoEntry: false });
+    if (stat === undefined) signature += "-;";
+    else if (disturbed.has(path)) signature += `${stat.ino}.${namesIn(path, ignored)};`;
+    else signature += `${stat.ino}.${stat.ctimeNs};`;
   }
   return signature;
+}
+
+function namesIn(folder: string, ignored: ReadonlySet<string>): string {
+  try {
+    const names = readdirSync(folder).filter((name) => !ignored.has(join(folder, name)));
+    return names.sort().join("/");
+  } catch {
+    // Gone or closed: then there is nothing to find in it either.
+    return "";
+  }
 }

@@ -11,7 +11,7 @@ import type { Message } from "@bufbuild/protobuf";
 export declare const file_exec_v1_processes: GenFile;
 
 /**
- * Everything in it is part of the digest that tells a repeat from a conflict.
+ * Everything in it but settle_ms is part of the digest that tells a repeat from a conflict.
  *
  * @generated from message exec.v1.StartRequest
  */
@@ -104,6 +104,13 @@ export declare type StartRequest = Message<"exec.v1.StartRequest"> & {
    * @generated from field: map<string, string> labels = 14;
    */
   labels: { [key: string]: string };
+
+  /**
+   * Not part of the digest: how long the answer may wait for the end, so that a short run costs one call.
+   *
+   * @generated from field: uint32 settle_ms = 15;
+   */
+  settleMs: number;
 };
 
 /**
@@ -143,6 +150,23 @@ export declare type SandboxRequest = Message<"exec.v1.SandboxRequest"> & {
    * @generated from field: repeated string masked_paths = 2;
    */
   maskedPaths: string[];
+
+  /**
+   * can't be written, removed or made
+   *
+   * @generated from field: repeated string protected_paths = 3;
+   */
+  protectedPaths: string[];
+
+  /**
+   * @generated from field: bool read_only_workspace = 4;
+   */
+  readOnlyWorkspace: boolean;
+
+  /**
+   * @generated from field: bool without_network = 5;
+   */
+  withoutNetwork: boolean;
 };
 
 /**
@@ -187,6 +211,13 @@ export declare type StartResponse = Message<"exec.v1.StartResponse"> & {
    * @generated from field: exec.v1.Execution execution = 2;
    */
   execution?: Execution | undefined;
+
+  /**
+   * The whole run from started to closed, when it has ended within settle_ms and is small; otherwise nothing of it.
+   *
+   * @generated from field: repeated exec.v1.Event events = 3;
+   */
+  events: Event[];
 };
 
 /**
@@ -282,6 +313,13 @@ export declare type Execution = Message<"exec.v1.Execution"> & {
    * @generated from field: map<string, string> labels = 16;
    */
   labels: { [key: string]: string };
+
+  /**
+   * of the rules that it was started under
+   *
+   * @generated from field: string policy_hash = 17;
+   */
+  policyHash: string;
 };
 
 /**
