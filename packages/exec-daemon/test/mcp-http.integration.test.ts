@@ -180,6 +180,22 @@ test(
 );
 
 test(
+  "a login that can't be made says so in a typed answer, in both of its halves",
+  async () => {
+    await world.load({ id: "nowhere", url: `http://127.0.0.1:${await freePort()}/mcp`, oauth: {} });
+    expect(await codeOf(world.mcp.beginLogin({ serverId: "nowhere", redirectUrl }))).toBe("mcp/unavailable");
+    const server = await start({ login: true });
+    await world.load({ id: "refusing", url: server.url, oauth: {} }, { id: "open", url: server.url });
+    const { authorizationUrl } = await world.mcp.beginLogin({ serverId: "refusing", redirectUrl });
+    const state = new URL(authorizationUrl).searchParams.get("state") ?? "";
+    const finish = world.mcp.finishLogin({ serverId: "refusing", code: "a-wrong-code", state });
+    expect(await codeOf(finish)).toBe("mcp/refused");
+    expect(await codeOf(world.mcp.beginLogin({ serverId: "open", redirectUrl }))).toBe("exec/invalid");
+  },
+  patientMs,
+);
+
+test(
   "a login that nobody began, or with another state, is refused",
   async () => {
     const server = await start({ login: true });

@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { BoxError, type Clock } from "@sand/protocol";
 import type { BoxPolicy } from "../box-policy.ts";
+import { encloserOf } from "../enclosure/encloser.ts";
 import type { LogRing } from "./log-ring.ts";
 import type { Carrier } from "./mcp-connection.ts";
 import { planServer } from "./plan-server.ts";
@@ -39,6 +40,8 @@ export async function openStdio(
   const { clock } = deps;
   const server = await spawnServer({ clock, launch, marker, env, note: deps.traces.note });
   const ended = Promise.withResolvers<BoxError>();
+  /** What its enclosure needed in the workspace goes with the last of its processes. */
+  const end = () => server.end().finally(() => encloserOf(deps.policy).mountPoints.release(marker));
   const transport = createStdioTransport({
     server,
     logRing,
@@ -46,7 +49,7 @@ export async function openStdio(
     onEnd: (reason) => {
       ended.resolve(reason);
       // A server whose connection is over is of no use, and neither is what it left.
-      void server.end();
+      void end();
     },
   });
   return {
@@ -56,7 +59,7 @@ export async function openStdio(
     ended: ended.promise,
     async end() {
       ended.resolve(new BoxError("mcp/unavailable", "the server was closed"));
-      const left = await server.end();
+      const left = await end();
       if (left.length > 0) deps.onLeftBehind(left);
     },
     // Its process says when it is over.

@@ -28,7 +28,7 @@ export function planServer(policy: BoxPolicy, config: StdioConfig, marker: strin
     stdin: true,
     sandbox: { writableRoots: [...config.writableRoots], maskedPaths: [...config.maskedPaths] },
   });
-  return planLaunch(policy, request);
+  return planLaunch(policy, request, { executor: "mcp", opener: "itself" });
 }
 
 /** Shell text that sets the variables, whatever their values hold. */

@@ -89,13 +89,14 @@ export function createServerLogin(deps: ServerLoginDeps): ServerLogin {
   async function run(login: PendingLogin, code?: string): Promise<void> {
     const { auth } = await import("@modelcontextprotocol/sdk/client/auth.js");
     const provider = createLoginProvider({ ...deps, read, pending: login });
-    await auth(provider, {
+    const work = auth(provider, {
       serverUrl: url,
       fetchFn: deps.fetch,
       ...(code === undefined ? {} : { authorizationCode: code }),
       ...(deps.oauth.scope === "" ? {} : { scope: deps.oauth.scope }),
       ...(metadataUrl === undefined ? {} : { resourceMetadataUrl: metadataUrl }),
     });
+    await work.catch(failLogin);
   }
 
   return {
@@ -146,6 +147,22 @@ export function createServerLogin(deps: ServerLoginDeps): ServerLogin {
 
 function withSecret<T extends object>(client: T, deps: ServerLoginDeps): T {
   return deps.oauth.clientSecret === "" ? client : { ...client, client_secret: deps.clientSecret() };
+}
+
+/** In words of ours: what an authorization server answers may repeat what it was sent. */
+async function failLogin(error: unknown): Promise<never> {
+  if (error instanceof BoxError) throw error;
+  const { OAuthError } = await import("@modelcontextprotocol/sdk/server/auth/errors.js");
+  if (error instanceof OAuthError)
+    throw new BoxError("mcp/refused", "the authorization server refused the login", { cause: error });
+  throw new BoxError(
+    "mcp/unavailable",
+    "the login failed: its servers can't be asked, or don't describe it",
+    {
+      cause: error,
+      hint: "is the URL right, and does the server have a login?",
+    },
+  );
 }
 
 function loginNeeded(serverId: string, cause?: unknown): BoxError {

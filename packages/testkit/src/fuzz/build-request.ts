@@ -5,7 +5,7 @@
 import { gzipSync } from "node:zlib";
 import type { SeededRandom } from "../seeded-random.ts";
 import { breakText, mutateJson } from "./mutate-json.ts";
-import type { FuzzTarget } from "./sample-requests.ts";
+import { type FuzzTarget, streamedProcedures } from "./sample-requests.ts";
 
 export interface FuzzRequest {
   readonly target: string;
@@ -84,7 +84,7 @@ function buildHead(random: SeededRandom, target: FuzzTarget, authorization: stri
 }
 
 function contentType(random: SeededRandom, target: FuzzTarget): string {
-  const isStream = target.name === "Processes/Attach";
+  const isStream = streamedProcedures.includes(target.name);
   if (random.chance(0.75)) return isStream ? "application/connect+json" : "application/json";
   return random.pick([
     "application/json; charset=utf-16",
@@ -156,7 +156,7 @@ function buildBody(random: SeededRandom, target: FuzzTarget): Buffer {
   if (target.body === undefined && random.chance(0.6)) return Buffer.alloc(0);
   const text = JSON.stringify(mutateJson(random, target.body ?? {}));
   const body = random.chance(0.3) ? breakText(random, text) : Buffer.from(text);
-  if (target.name === "Processes/Attach" && random.chance(0.8)) return envelope(random, body);
+  if (streamedProcedures.includes(target.name) && random.chance(0.8)) return envelope(random, body);
   return random.chance(0.02) ? gzipSync(body) : body;
 }
 

@@ -47,7 +47,9 @@ export async function runFuzz(options: FuzzOptions): Promise<ProofResult> {
   const daemon = await world.startDaemon();
   const { access, process: host } = await world.startHost(memoryExtras(memoryFile));
   const targets = [...gatewayTargets(await makeIds(access)), ...daemonTargets()];
-  const requests = Math.max(options.requests, Math.ceil(targets.length * options.perTargetMin * shareForRaw));
+  // Chance gives one target fewer than another, and the fewest count.
+  const share = (options.perTargetMin + 2 * Math.sqrt(options.perTargetMin)) * shareForRaw;
+  const requests = Math.max(options.requests, Math.ceil(targets.length * share));
   const startBytes = await measureMemory(host, memoryFile);
   const run: FuzzRun = {
     findings: collectFindings(),

@@ -170,12 +170,59 @@ const procedureBodies: Readonly<Record<string, JsonObject>> = {
   "Files/Glob": { pattern: "*.txt", path: "", filesMax: 5 },
   "Control/Ping": { nonce: "n" },
   "Control/Capabilities": {},
+  "Control/RefreshEnvironment": { set: { FUZZ: "1" }, unset: ["FUZZ_TOO"], replace: false },
+  "Control/SyncSecrets": { scope: "agent:fuzz", values: { FUZZ: "1" } },
+  "Control/ResourceUsage": { processes: true },
+  "Control/ListeningPorts": { all: true },
+  "Control/InstallPlugin": {
+    name: "fuzz",
+    files: [{ path: "plugin.json", data: btoa('{"name":"fuzz"}'), executable: false }],
+  },
+  "Control/RemovePlugin": { name: "fuzz" },
+  "Control/ListPlugins": {},
 };
 
-const openEndedProcedures: readonly string[] = ["Processes/Attach", "Processes/Read", "Processes/Wait"];
+/** The server that is loaded ends at once. Only the stream starts it, whose failures aren't told by a status. */
+const mcpBodies: Readonly<Record<string, JsonObject>> = {
+  "Mcp/LoadServers": {
+    source: "fuzz",
+    servers: [
+      {
+        id: "fuzz-loaded",
+        stdio: { command: ["false"], cwd: "", env: { A: "1" }, secretEnv: {}, writableRoots: [] },
+        startMaxMs: 1000,
+        callMaxMs: 1000,
+        idleMaxMs: 1000,
+      },
+      { id: "fuzz-http", http: { url: "http://127.0.0.1:9/", headers: { a: "b" }, oauth: { scope: "s" } } },
+    ],
+  },
+  "Mcp/ReloadServers": {},
+  "Mcp/ListServers": {},
+  "Mcp/WatchServers": {},
+  "Mcp/ListTools": { serverIds: ["fuzz-absent"], waitMs: 100 },
+  "Mcp/CallTool": { serverId: "fuzz-loaded", name: "t", argumentsJson: '{"a":1}', maxMs: 100 },
+  "Mcp/ListResources": { serverId: "fuzz-absent" },
+  "Mcp/ReadResource": { serverId: "fuzz-absent", uri: "fuzz://a" },
+  "Mcp/ListPrompts": { serverId: "fuzz-absent" },
+  "Mcp/GetPrompt": { serverId: "fuzz-absent", name: "p", arguments: { a: "1" } },
+  "Mcp/CloseServer": { serverId: "fuzz-absent" },
+  "Mcp/RestartServer": { serverId: "fuzz-absent" },
+  "Mcp/ReadServerLog": { serverId: "fuzz-absent" },
+  "Mcp/BeginLogin": { serverId: "fuzz-absent", redirectUrl: "http://127.0.0.1:9/" },
+  "Mcp/FinishLogin": { serverId: "fuzz-absent", code: "c", state: "s" },
+  "Mcp/ForgetLogin": { serverId: "fuzz-absent" },
+};
+
+const openEndedProcedures: readonly string[] = [
+  ...["Processes/Attach", "Processes/Read", "Processes/Wait"],
+  ...["Mcp/CallTool", "Mcp/WatchServers"],
+];
+/** what they send and get is framed */
+export const streamedProcedures: readonly string[] = ["Processes/Attach", "Mcp/CallTool", "Mcp/WatchServers"];
 
 export function daemonTargets(): readonly FuzzTarget[] {
-  return Object.entries(procedureBodies).map(([name, body]) => ({
+  return Object.entries({ ...procedureBodies, ...mcpBodies }).map(([name, body]) => ({
     name,
     server: "daemon",
     method: "POST",
