@@ -1,6 +1,7 @@
 /** The table of benches: what `pnpm bench <name>` runs, and what the page says about it. */
 import { benchAccept } from "./accept.mjs";
 import { benchFanOut } from "./fan-out.mjs";
+import { benchFiles } from "./files.mjs";
 import { benchGrowth } from "./growth.mjs";
 import { benchPeer } from "./peer.mjs";
 import { benchRest } from "./rest.mjs";
@@ -29,6 +30,13 @@ export const benches = {
     about:
       "What a step costs with much history behind it: an instantly answering model, `true` in the shell.",
     run: benchGrowth,
+  },
+  files: {
+    about: [
+      "The exec-daemon's budgets for files. Ping is asked by a client of its own while the work goes on; memory is that",
+      "of the daemon and its file process together.",
+    ].join(" "),
+    run: benchFiles,
   },
   peer: {
     about: [
