@@ -14,6 +14,7 @@ import { createAttach } from "./processes/attach.ts";
 import { forgetExecution } from "./processes/forget.ts";
 import { listExecutions } from "./processes/list.ts";
 import { createRead } from "./processes/read.ts";
+import { createSettlingStart } from "./processes/settle-start.ts";
 import { createSignal, type SignalDeps } from "./processes/signal.ts";
 import { createStart, type StartDeps } from "./processes/start.ts";
 import { createWait } from "./processes/wait.ts";
@@ -34,7 +35,7 @@ export interface RouteDeps {
 export function createRoutes(deps: RouteDeps): (router: ConnectRouter) => void {
   const { ledger, policy, files } = deps;
   const [start, attach, read, wait] = [
-    createStart(deps.start),
+    createSettlingStart(createStart(deps.start), ledger),
     createAttach(ledger, deps.signal.clock),
     createRead(ledger),
     createWait(ledger),

@@ -74,12 +74,12 @@ export function createScriptedBox(
     async start(spec: StartSpec) {
       const existing = live.get(spec.executionId);
       if (existing !== undefined)
-        return { outcome: "started" as const, existing: true, execution: viewOf(existing) };
+        return { outcome: "started" as const, existing: true, execution: viewOf(existing), events: [] };
       const created = createLive(spec);
       live.set(spec.executionId, created);
       starts.push(spec);
       begin(created.handle);
-      return { outcome: "started" as const, existing: false, execution: viewOf(created) };
+      return { outcome: "started" as const, existing: false, execution: viewOf(created), events: [] };
     },
     async *attach(id: ExecutionId, after: { readonly seq: number }, signal: AbortSignal) {
       const execution = find(id);

@@ -87,9 +87,21 @@ export interface ExecutionView {
   readonly lineage: { readonly agentId: AgentId; readonly turnId: TurnId };
 }
 
+export interface StartOptions {
+  readonly signal?: AbortSignal;
+  readonly settleMs?: number;
+}
+
 export type StartOutcome =
   /** `existing`: this id with this body was started before; it was not started again */
-  { readonly outcome: "started"; readonly existing: boolean; readonly execution: ExecutionView } | Refused;
+  | {
+      readonly outcome: "started";
+      readonly existing: boolean;
+      readonly execution: ExecutionView;
+      /** the whole run from `started` to `closed`, when it ended within the wait and is small; else empty */
+      readonly events: readonly ExecutionEvent[];
+    }
+  | Refused;
 
 export type OutputStream = "stdout" | "stderr";
 
@@ -180,7 +192,8 @@ export interface BoxCapability {
 export interface BoxPort {
   ping(signal?: AbortSignal): Promise<BoxHealth>;
   capabilities(signal?: AbortSignal): Promise<readonly BoxCapability[]>;
-  start(spec: StartSpec, signal?: AbortSignal): Promise<StartOutcome>;
+  /** `settleMs`: how long the answer may wait for the end, so that a short run costs one call */
+  start(spec: StartSpec, options?: StartOptions): Promise<StartOutcome>;
   /**
    * Every event after the cursor, live, until `closed`; ends early when the signal aborts. Re-attaches by itself
    * while the daemon restarts, and throws `box/unavailable` when that takes too long. An unknown id throws

@@ -68,13 +68,14 @@ export function createBoxClient(deps: BoxClientDeps): BoxPort {
         const answer = await control().capabilities({}, options);
         return answer.capabilities.map(({ name, enforced, reason }) => ({ name, enforced, reason }));
       }),
-    start: (spec, signal) =>
-      askBox(startTimeoutMs, signal, async (options) => {
-        const answer = await processes().start(toStartRequest(spec), options);
+    start: (spec, { signal, settleMs = 0 } = {}) =>
+      askBox(startTimeoutMs + settleMs, signal, async (options) => {
+        const answer = await processes().start({ ...toStartRequest(spec), settleMs }, options);
         return {
           outcome: "started",
           existing: answer.existing,
           execution: toExecutionView(answer.execution),
+          events: answer.events.map(toEvent).filter((event) => event !== undefined),
         } as const;
       }),
     attach: (id, after, signal) =>

@@ -36,9 +36,26 @@ interface CollectRequest {
   readonly context: ToolContext;
   /** how long to wait for the end, in `ms` */
   readonly endMaxMs: number;
+  /** the whole run, when it is known already; else empty */
+  readonly events: readonly ExecutionEvent[];
 }
 
 export async function collectExecution(
+  deps: { readonly box: BoxPort; readonly clock: Clock },
+  request: CollectRequest,
+): Promise<CollectedExecution> {
+  return takeKnown(deps.clock, request) ?? (await attachAndCollect(deps, request));
+}
+
+function takeKnown(clock: Clock, { context, events }: CollectRequest): CollectedExecution | undefined {
+  if (events.at(-1)?.kind !== "closed") return undefined;
+  const reader = createReader(clock, context);
+  for (const event of events) reader.take(event);
+  const { end, ...read } = reader.finish();
+  return end === undefined ? undefined : { ...read, end, interrupted: false };
+}
+
+async function attachAndCollect(
   deps: { readonly box: BoxPort; readonly clock: Clock },
   request: CollectRequest,
 ): Promise<CollectedExecution> {

@@ -20,6 +20,8 @@ export const shellGraceMs = 2_000;
 export const shellStopMaxMs = 10_000;
 /** how long past its own limit an execution may stay without a reported end before the box counts as lost */
 export const shellOverrunMaxMs = 60_000;
+/** a command that ends within this time is told with the answer to its start; until then none of its output is shown */
+export const shellSettleMs = 100;
 /** a background command that ends within this time is reported as ended, so that a typing error isn't missed */
 export const backgroundSettleMs = 300;
 

@@ -3,7 +3,9 @@ import { createVirtualClock } from "@sand/testkit";
 import { expect, test } from "vitest";
 import { invokeTool } from "../../test/invoke-tool.ts";
 import { createScriptedBox } from "../../test/scripted-box.ts";
+import { type BoxPort, startCursor } from "../box/box-port.ts";
 import { createTools } from "./create-tools.ts";
+import { shellSettleMs } from "./limits.ts";
 
 const callId = brandId<ExecutionId>("call-1");
 
@@ -67,6 +69,31 @@ test("how a command ended decides outcome and first line", async () => {
     const settled = await endWith(exit);
     expect([settled.outcome, settled.text]).toEqual([outcome, `${line}\n(no output)`]);
   }
+});
+
+test("a run that is told whole with its start is settled from that, and not asked for again", async () => {
+  const { box } = createScriptedBox((execution) => {
+    execution.output("all of it\n");
+    execution.exit({ code: 4 });
+  });
+  const waits: unknown[] = [];
+  const settling: BoxPort = {
+    ...box,
+    async start(spec, options) {
+      waits.push(options?.settleMs);
+      const started = await box.start(spec);
+      const page = await box.read(spec.executionId, startCursor, { waitMs: 0, bytesMax: 1_000_000 });
+      return started.outcome === "started" && page.outcome === "ok"
+        ? { ...started, events: page.events }
+        : started;
+    },
+    attach: () => expect.unreachable("nothing is left to be read"),
+  };
+  const settled = await invokeTool(createTools({ box: settling, clock: createVirtualClock() }), "Shell", {
+    command: "x",
+  });
+  expect([settled.outcome, settled.text]).toEqual(["ok", "exit code 4\nall of it\n"]);
+  expect(waits).toEqual([shellSettleMs]);
 });
 
 function endWith(

@@ -5,11 +5,17 @@
 import type { Tool, ToolContext, ToolInvocation, ToolSettlement } from "@sand/agent-core";
 import type { Clock } from "@sand/protocol";
 import { type Static, Type } from "typebox";
-import type { BoxPort, StartSpec } from "../box/box-port.ts";
+import type { BoxPort, ExecutionEvent, StartSpec } from "../box/box-port.ts";
 import { collectExecution } from "./collect-execution.ts";
 import { defineTool } from "./define-tool.ts";
 import { settleExecution } from "./describe-end.ts";
-import { backgroundSettleMs, shellOverrunMaxMs, shellTimeoutDefaultMs, shellTimeoutMaxMs } from "./limits.ts";
+import {
+  backgroundSettleMs,
+  shellOverrunMaxMs,
+  shellSettleMs,
+  shellTimeoutDefaultMs,
+  shellTimeoutMaxMs,
+} from "./limits.ts";
 import { makeOutputHandle } from "./output-handle.ts";
 import { toOneLine } from "./safe-text.ts";
 import { settleInterrupted, settleRefused } from "./settlements.ts";
@@ -67,19 +73,22 @@ async function runShell(
   const killMs = args.timeoutMs ?? (args.background === true ? null : shellTimeoutDefaultMs);
   if (context.signal.aborted && !invocation.resumed)
     return settleInterrupted("Interrupted before the command was started.");
+  let events: readonly ExecutionEvent[] = [];
   // An interrupted call that an earlier process may have begun is not started here, only found and stopped.
   if (!context.signal.aborted) {
     // The turn's signal isn't passed on: a start that is given up half-way would leave a command that nobody watches.
-    const started = await deps.box.start(startSpec(args, invocation, killMs));
+    const settleMs = args.background === true ? 0 : shellSettleMs;
+    const started = await deps.box.start(startSpec(args, invocation, killMs), { settleMs });
     if (started.outcome === "refused") return settleRefused("The command was not started", started);
     if (args.background === true && (await runsOn(deps.box, invocation)) && !context.signal.aborted) {
       return settleBackground(invocation);
     }
+    events = started.events;
   }
   const endMaxMs = (killMs ?? 0) + shellOverrunMaxMs;
   return settleExecution(
     executionId,
-    await collectExecution(deps, { executionId, context, endMaxMs }),
+    await collectExecution(deps, { executionId, context, endMaxMs, events }),
     killMs,
   );
 }
