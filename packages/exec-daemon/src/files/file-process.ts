@@ -4,13 +4,14 @@
  * repeated: a write that was done is known by its operation id. One that nobody needs for a while is ended.
  */
 import { type ChildProcess, spawn } from "node:child_process";
+import { failpoint } from "@sand/node-kit";
 import { BoxError, type ErrorCode, errorCodes } from "@sand/protocol";
 import type { BoxPolicy } from "../box-policy.ts";
 import { limits } from "../limits.ts";
 import { fileLimits } from "./file-limits.ts";
 import type { FileProblem, FileStream, FileVerb, FromFileProcess, ToFileProcess } from "./file-messages.ts";
 import type { BoxFiles, FileStreams, FileVerbs } from "./file-verbs.ts";
-import type { WriteJournal } from "./write-journal.ts";
+import type { WriteIntent, WriteJournal } from "./write-journal.ts";
 
 export interface FileProcessDeps {
   /** the program and its first arguments, to which the role is added */
@@ -163,13 +164,24 @@ async function keepJournal(
 ): Promise<void> {
   const { id, operationId } = message;
   try {
-    if (message.kind === "put") await journal?.put(operationId, message.intent);
+    if (message.kind === "put") await put(journal, operationId, message.intent);
     const intent = message.kind === "find" ? await journal?.find(operationId) : undefined;
     tell(from, { kind: "journal", id, intent });
   } catch {
     // The request that asked fails with it, and says so to its caller.
     tell(from, { kind: "journal-failed", id });
   }
+}
+
+/** Whoever dies here dies between the intent and the file, or between the file and what is known of it. */
+async function put(
+  journal: WriteJournal | undefined,
+  operationId: string,
+  intent: WriteIntent,
+): Promise<void> {
+  if (intent.done) failpoint("file.written");
+  await journal?.put(operationId, intent);
+  if (!intent.done) failpoint("file.intended");
 }
 
 function tell(child: ChildProcess, message: ToFileProcess): void {

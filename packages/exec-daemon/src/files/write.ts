@@ -6,7 +6,6 @@
  */
 import { createHash } from "node:crypto";
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { failpoint } from "@sand/node-kit";
 import { BoxError } from "@sand/protocol";
 import type { FilesWriteRequest, FilesWriteResponseSchema } from "@sand/protocol/exec";
 import { limits } from "../limits.ts";
@@ -57,14 +56,12 @@ async function writeOnce(deps: WriteDeps, request: FilesWriteRequest, place: Pla
     done: false,
   };
   await deps.journal?.put(request.operationId, intent);
-  failpoint("file.intended");
   const { facts } = current;
   await replaceFile(place, {
     mode: request.mode ?? (facts === undefined ? newFileMode : Number(facts.mode)),
     owner: facts === undefined ? undefined : { uid: Number(facts.uid), gid: Number(facts.gid) },
     fill: (handle) => handle.writeFile(request.data),
   });
-  failpoint("file.written");
   await deps.journal?.put(request.operationId, { ...intent, done: true });
   return answer(request, intent, false);
 }
