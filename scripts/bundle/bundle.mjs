@@ -14,6 +14,7 @@ import { build } from "esbuild";
 import { carriedModules } from "./carried-modules.mjs";
 import { embeddedNatives } from "./embedded-natives.mjs";
 import { embeddedShim } from "./embedded-shim.mjs";
+import { lateBuiltins } from "./late-builtins.mjs";
 import { licenceTexts } from "./licence-texts.mjs";
 import { carryProgram } from "./load-program.mjs";
 
@@ -63,7 +64,7 @@ export async function bundle(plan) {
       SAND_FAILPOINTS: String(plan.failpoints),
       "globalThis.__SAND_FAILPOINTS__": String(plan.failpoints),
     },
-    plugins: [natives.plugin, shim.plugin, carriedModules()],
+    plugins: [natives.plugin, shim.plugin, carriedModules(), lateBuiltins()],
   });
   const target = resolve(plan.root, plan.outfile);
   const program = result.outputFiles[0].text;

@@ -68,6 +68,21 @@ test("import.meta means the bundle's own file", async () => {
   expect(said).toBe("string true true\n");
 });
 
+test("HTTP/2 and TLS are loaded when something of them is used, and not before", async () => {
+  const root = plant();
+  const program = `
+    import { createServer } from "node:https";
+    import * as http2 from "http2";
+    const loaded = () => process.moduleLoadList.filter((name) => /NativeModule (?:https|http2)$/.test(name)).length;
+    console.log(loaded());
+    console.log(typeof createServer, http2.constants.HTTP2_HEADER_STATUS, loaded());
+  `;
+  writeFileSync(join(root, "src/main.ts"), program);
+  await bundle(plan(root));
+  const said = execFileSync(process.execPath, [join(root, "dist/main.cjs")], { encoding: "utf8" });
+  expect(said).toBe("0\nfunction :status 2\n");
+});
+
 test("a banner comes first and an executable may be run", async () => {
   const root = plant();
   await bundle(plan(root, { banner: "#!/usr/bin/env node", executable: true }));

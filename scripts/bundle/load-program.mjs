@@ -48,11 +48,10 @@ function loadProgram({ digest, programLine }, { require, module, file, folder })
   const { Script, runInNewContext } = require("node:vm");
   const { setFlagsFromString } = require("node:v8");
   const { brotliDecompressSync, crc32 } = require("node:zlib");
-  // For a program that mostly waits. The space of new objects stays at its first size, instead of growing to sixteen
-  // times that with the first work; and the WebAssembly inside of `fetch` stays as it is first compiled, where better
-  // code would cost 10 MB to make. Before anything is compiled: a cache belongs to its flags.
-  setFlagsFromString("--semi-space-growth-factor=1");
+  // For a program that mostly waits: the WebAssembly inside of `fetch` stays as it is first compiled, where better code
+  // would cost 10 MB to make. Before anything is compiled, as below: a cache belongs to its flags.
   setFlagsFromString("--wasm-tiering-budget=1000000000");
+  letNewSpaceGrow(false);
   // The header: what it is, the checksum of all that follows, how much of that is the text.
   const magic = `sand-code-1 ${digest}`;
   const [sumAt, sizeAt, headerBytes] = [magic.length, magic.length + 4, magic.length + 8];
@@ -89,9 +88,26 @@ function loadProgram({ digest, programLine }, { require, module, file, folder })
     collect();
   }
 
+  /** The space of new objects keeps its first size, a sixteenth of its greatest, but while the program is busy. */
+  function letNewSpaceGrow(isBusy) {
+    setFlagsFromString(`--semi-space-growth-factor=${isBusy ? 2 : 1}`);
+  }
+
+  function watchBusiness() {
+    let [last, wasBusy] = [performance.eventLoopUtilization(), false];
+    const look = () => {
+      const now = performance.eventLoopUtilization();
+      const isBusy = performance.eventLoopUtilization(now, last).utilization > 0.9;
+      if (isBusy !== wasBusy) letNewSpaceGrow(isBusy);
+      [last, wasBusy] = [now, isBusy];
+    };
+    setInterval(look, 1_000).unref();
+  }
+
   /** Called once the program has started, so that what a start runs is in it compiled. */
   function keep(script, text) {
     try {
+      letNewSpaceGrow(false);
       const parts = Buffer.concat([Buffer.from(text, "latin1"), script.createCachedData()]);
       const header = Buffer.alloc(headerBytes, magic, "latin1");
       header.writeUInt32LE(text.length, sizeAt);
@@ -113,6 +129,7 @@ function loadProgram({ digest, programLine }, { require, module, file, folder })
     openCache(`${file}.code-cache`) ?? openCache(join(cacheFolder, cacheName)) ?? unpack();
   const script = new Script(text, { filename: file, cachedData: code });
   setTimeout(settle, 500).unref();
+  watchBusiness();
   // Only the program's first role is worth a cache: another would leave one without what the first one runs.
   const isFirstRole = process.argv[2] === undefined;
   if (isFirstRole && (code === undefined || script.cachedDataRejected)) {
