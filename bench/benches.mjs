@@ -11,8 +11,8 @@ import { benchStart } from "./start.mjs";
 export const benches = {
   accept: {
     about: [
-      "Accepting prompts durably, on one agent whose turn waits for its model. One connection waits for two commits in",
-      "a row, the nonce's in the index and the prompt's in the agent's store; the base line has one fdatasync.",
+      "Accepting prompts durably, on one agent whose turn waits for its model. One connection waits for one commit,",
+      "that of the agent's store; the index follows for many at once. The base line has one fdatasync.",
       "How long `/health` takes beside the load stands for the delay of the event loop, seen from outside.",
     ].join(" "),
     run: benchAccept,
@@ -41,7 +41,8 @@ export const benches = {
   peer: {
     about: [
       "Beside `opencode-ai` from npm (`opencode serve`), against the same scripted model; the time between calls",
-      "includes the model's own. A step of ours is durable: about seven fsyncs in host, daemon and keeper.",
+      "includes the model's own. A step of ours is durable: two commits of the host, the",
+      "intent and the claim in the box, and the record of the end, which nobody waits for.",
     ].join(" "),
     run: benchPeer,
   },
