@@ -162,12 +162,6 @@ const procedureBodies: Readonly<Record<string, JsonObject>> = {
   "Processes/Wait": { processId: "fuzz-1", waitMs: 0 },
   "Processes/List": { lineage: { agentId: "a" } },
   "Processes/Forget": { processId: "fuzz-1" },
-  "Files/Read": { path: "fuzzed.txt", offset: 0, lengthMax: 100 },
-  "Files/Write": { path: "fuzzed.txt", data: "aGk=", precondition: "", operationId: "op-1", mode: 420 },
-  "Files/List": { path: "", depth: 1, entriesMax: 10 },
-  "Files/Stat": { path: "fuzzed.txt" },
-  "Files/Grep": { pattern: "a", literal: false, path: "", globs: ["*.txt"], contextLines: 1, matchesMax: 5 },
-  "Files/Glob": { pattern: "*.txt", path: "", filesMax: 5 },
   "Control/Ping": { nonce: "n" },
   "Control/Capabilities": {},
   "Control/RefreshEnvironment": { set: { FUZZ: "1" }, unset: ["FUZZ_TOO"], replace: false },
@@ -180,6 +174,43 @@ const procedureBodies: Readonly<Record<string, JsonObject>> = {
   },
   "Control/RemovePlugin": { name: "fuzz" },
   "Control/ListPlugins": {},
+};
+
+const samplePatch = "--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+b\n";
+const upload = { path: "uploaded.txt", uploadId: "u" };
+const fileBodies: Readonly<Record<string, JsonObject>> = {
+  "Files/Read": { path: "fuzzed.txt", offset: 0, lengthMax: 100, noDigest: true, expectedVersion: "" },
+  "Files/Write": { path: "fuzzed.txt", data: "aGk=", precondition: "", operationId: "op-1", mode: 420 },
+  "Files/Append": { path: "appended.txt", data: "aGk=", expectedSizeBytes: 0 },
+  "Files/List": { path: "", depth: 1, entriesMax: 10, pageToken: "YQ==" },
+  "Files/ListStream": { path: "", pathBytes: "", depth: 1 },
+  "Files/Stat": { path: "fuzzed.txt", follow: true },
+  "Files/Grep": {
+    ...{ pattern: "a", literal: false, path: "", globs: ["*.txt"], contextLines: 1, matchesMax: 5 },
+    ...{ word: true, multiline: false, types: ["c"], skipMatches: 1, deadlineMs: 1000 },
+  },
+  "Files/Glob": { pattern: "*.txt", path: "", filesMax: 5, skipFiles: 1, deadlineMs: 1000 },
+  "Files/Make": { path: "made", mode: 448 },
+  "Files/Link": { path: "linked", target: "fuzzed.txt", overwrite: true },
+  "Files/Move": { path: "moved", destination: "moved-to", overwrite: true },
+  "Files/Copy": { path: "fuzzed.txt", destination: "copied.txt", overwrite: true },
+  "Files/Remove": { path: "copied.txt", recursive: false },
+  "Files/UploadPiece": { ...upload, offset: 0, data: "aGk=" },
+  "Files/UploadStatus": upload,
+  "Files/UploadCommit": { ...upload, sizeBytes: 2, sha256: "", precondition: "", mode: 420, modifiedAtMs: 1 },
+  "Files/UploadDrop": upload,
+  "Files/Watch": { path: "", recursive: true, ignore: ["a"], includeInfo: true, foldersMax: 10 },
+  "Changes/Diff": { questions: [{ path: "", git: "HEAD", only: ["a"], namesOnly: true, contextLines: 1 }] },
+  "Changes/CreateCheckpoint": { path: "made", label: "l", ignore: ["a"] },
+  "Changes/ListCheckpoints": {},
+  "Changes/RemoveCheckpoint": { id: "fuzz-absent" },
+  "Changes/Hash": { path: "made", ignore: ["a"], content: true },
+  "Changes/ApplyPatch": { path: "made", patch: btoa(samplePatch), strip: 1, reverse: false, checkOnly: true },
+  "Artifacts/List": { afterId: "", artifactsMax: 5 },
+  "Artifacts/Upload": { id: "fuzz-1", name: "n", data: "aGk=" },
+  "Artifacts/Restore": { id: "fuzz-1", path: "restored.txt", precondition: "" },
+  "Artifacts/Read": { id: "fuzz-1", offset: 0, lengthMax: 10 },
+  "Artifacts/Remove": { id: "fuzz-1" },
 };
 
 /** The server that is loaded ends at once. Only the stream starts it, whose failures aren't told by a status. */
@@ -216,13 +247,16 @@ const mcpBodies: Readonly<Record<string, JsonObject>> = {
 
 const openEndedProcedures: readonly string[] = [
   ...["Processes/Attach", "Processes/Read", "Processes/Wait"],
-  ...["Mcp/CallTool", "Mcp/WatchServers"],
+  ...["Mcp/CallTool", "Mcp/WatchServers", "Files/Watch"],
 ];
 /** what they send and get is framed */
-export const streamedProcedures: readonly string[] = ["Processes/Attach", "Mcp/CallTool", "Mcp/WatchServers"];
+export const streamedProcedures: readonly string[] = [
+  ...["Processes/Attach", "Mcp/CallTool", "Mcp/WatchServers"],
+  ...["Files/ListStream", "Files/Watch"],
+];
 
 export function daemonTargets(): readonly FuzzTarget[] {
-  return Object.entries({ ...procedureBodies, ...mcpBodies }).map(([name, body]) => ({
+  return Object.entries({ ...procedureBodies, ...fileBodies, ...mcpBodies }).map(([name, body]) => ({
     name,
     server: "daemon",
     method: "POST",
