@@ -50,7 +50,12 @@ export function undoRunAsUser(user: CommandUser, run: RunAsUser): RunAsUser {
   const first = rest.findIndex((word) => !word.includes("="));
   invariant(first >= 0, "a run as another account has a program");
   const env = Object.fromEntries(rest.slice(0, first).map(splitVariable));
-  return { argv: rest.slice(first), env, cwd: (run.argv[argv.length - 1] ?? "").slice(folderMark.length) };
+  return {
+    argv: rest.slice(first),
+    // What it starts with beside its arguments are its secrets (`processes/add-secrets.ts`).
+    env: { ...run.env, ...env },
+    cwd: (run.argv[argv.length - 1] ?? "").slice(folderMark.length),
+  };
 }
 
 function splitVariable(word: string): readonly [string, string] {

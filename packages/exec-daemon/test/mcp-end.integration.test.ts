@@ -9,6 +9,8 @@ const patientMs = 120_000;
 const nobody = 65_534;
 const isRoot = process.getuid?.() === 0;
 const goneMaxMs = 3000;
+/** Ids of this run alone: other tests of the same machine have servers too. */
+const idOf = (name: string): string => `${name}-${process.pid}`;
 
 let world: McpWorld | undefined;
 afterEach(async () => {
@@ -65,17 +67,17 @@ describe.each(kinds)(
         const took: number[] = [];
         // A loaded machine may be late once; it isn't late each time.
         for (let round = 0; round < 3 && !took.some((ms) => ms < goneMaxMs); round += 1) {
-          await own.load({ id: "deaf", command: oddHere("--deaf", "--family") });
-          await own.say("deaf", "pid");
+          await own.load({ id: idOf("deaf"), command: oddHere("--deaf", "--family") });
+          await own.say(idOf("deaf"), "pid");
           const family = await until("the family is there", () => {
-            const found = familyOf("mcp:deaf:");
+            const found = familyOf(`mcp:${idOf("deaf")}:`);
             return found.length >= 5 ? found : undefined;
           });
           const beforeMs = performance.now();
-          await own.mcp.closeServer({ serverId: "deaf" });
+          await own.mcp.closeServer({ serverId: idOf("deaf") });
           took.push(performance.now() - beforeMs);
           // Not only those that were seen.
-          expect([...family, ...familyOf("mcp:deaf:")].filter(isAlive)).toEqual([]);
+          expect([...family, ...familyOf(`mcp:${idOf("deaf")}:`)].filter(isAlive)).toEqual([]);
         }
         expect(Math.min(...took)).toBeLessThan(goneMaxMs);
       },
@@ -95,15 +97,15 @@ test(
   "a server that ends well on the end of its input isn't killed",
   async () => {
     const own = await startWorld();
-    await own.load({ id: "polite", command: oddHere() });
-    await own.say("polite", "pid");
+    await own.load({ id: idOf("polite"), command: oddHere() });
+    await own.say(idOf("polite"), "pid");
     const ending = new AbortController();
     const problems: string[] = [];
     const watching = (async () => {
       for await (const { change } of own.mcp.watchServers({}, { signal: ending.signal }))
         if (change.case === "state") problems.push(change.value.problem);
     })().catch(() => undefined);
-    await own.mcp.closeServer({ serverId: "polite" });
+    await own.mcp.closeServer({ serverId: idOf("polite") });
     await until("the end is told", () => (problems.includes("it was closed") ? true : undefined));
     ending.abort();
     await watching;
@@ -115,13 +117,17 @@ test.each(kinds.slice(0, 2))(
   "what a killed daemon left behind is ended by the next one, $name",
   async ({ env }) => {
     const own = await startWorld(env);
-    await own.load({ id: "orphan", command: oddHere("--deaf", "--family") });
-    await own.say("orphan", "pid");
-    await until("the family is there", () => (familyOf("mcp:orphan:").length >= 5 ? true : undefined));
+    await own.load({ id: idOf("orphan"), command: oddHere("--deaf", "--family") });
+    await own.say(idOf("orphan"), "pid");
+    await until("the family is there", () =>
+      familyOf(`mcp:${idOf("orphan")}:`).length >= 5 ? true : undefined,
+    );
     await own.daemon.kill();
     const next = connect(await own.daemon.again());
     world = next;
-    await until("all of it is gone", () => (familyOf("mcp:orphan:").length === 0 ? true : undefined));
+    await until("all of it is gone", () =>
+      familyOf(`mcp:${idOf("orphan")}:`).length === 0 ? true : undefined,
+    );
     expect((await next.mcp.listServers({})).servers).toEqual([]);
   },
   patientMs,
@@ -131,12 +137,17 @@ test(
   "a daemon that is told to end takes its servers along",
   async () => {
     const own = await startWorld();
-    await own.load({ id: "one", command: oddHere("--deaf", "--family") }, { id: "two", command: oddHere() });
-    await Promise.all([own.say("one", "pid"), own.say("two", "pid")]);
-    await until("the family is there", () => (familyOf("mcp:one:").length >= 5 ? true : undefined));
+    await own.load(
+      { id: idOf("one"), command: oddHere("--deaf", "--family") },
+      { id: idOf("two"), command: oddHere() },
+    );
+    await Promise.all([own.say(idOf("one"), "pid"), own.say(idOf("two"), "pid")]);
+    await until("the family is there", () =>
+      familyOf(`mcp:${idOf("one")}:`).length >= 5 ? true : undefined,
+    );
     own.daemon.child.kill("SIGTERM");
     await until("the daemon is gone", () => (own.daemon.child.exitCode === null ? undefined : true));
-    expect(familyOf("mcp:")).toEqual([]);
+    expect(["one", "two"].flatMap((name) => familyOf(`mcp:${idOf(name)}:`))).toEqual([]);
   },
   patientMs,
 );

@@ -9,10 +9,12 @@
 import type { LaunchPlan } from "../ledger/records.ts";
 
 const wipe = "--ignore-environment";
+/** wipes nothing of ours, and keeps the number of words that `undoRunAsUser` counts on */
+const keep = "--unset=_";
 
 export function addSecrets(launch: LaunchPlan, secrets: Readonly<Record<string, string>>): LaunchPlan {
   if (Object.keys(secrets).length === 0) return launch;
   if (launch.user === undefined) return { ...launch, env: { ...secrets, ...launch.env } };
   const at = launch.argv.indexOf(wipe);
-  return { ...launch, argv: launch.argv.filter((_, index) => index !== at), env: secrets };
+  return { ...launch, argv: launch.argv.map((word, index) => (index === at ? keep : word)), env: secrets };
 }
