@@ -21,7 +21,7 @@ function project(name: string, include: string[], timeoutMs: number) {
 
 export default defineConfig({
   test: {
-    globalSetup: ["scripts/checks/leak-guard.mjs"],
+    globalSetup: ["scripts/shim/compile-before-tests.mjs", "scripts/checks/leak-guard.mjs"],
     pool: "forks",
     maxWorkers: 2,
     passWithNoTests: true,

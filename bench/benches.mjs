@@ -1,5 +1,6 @@
 /** The table of benches: what `pnpm bench <name>` runs, and what the page says about it. */
 import { benchAccept } from "./accept.mjs";
+import { benchExec } from "./exec.mjs";
 import { benchFanOut } from "./fan-out.mjs";
 import { benchFiles } from "./files.mjs";
 import { benchGrowth } from "./growth.mjs";
@@ -26,6 +27,14 @@ export const benches = {
   },
   rest: { about: "Resident memory a few seconds after the start, with one agent.", run: benchRest },
   "fan-out": { about: "Events of one agent to 1,000 streams.", run: benchFanOut },
+  exec: {
+    about: [
+      "A command through the daemon: it is recorded durably before it starts, and outlives the daemon. The base line",
+      "keeps nothing. The spool holds 8 MiB, so of a flood a reader gets what it can and is told what it missed: `taken`",
+      "is how fast the command may write, `delivered` what came to the reader.",
+    ].join(" "),
+    run: benchExec,
+  },
   growth: {
     about:
       "What a step costs with much history behind it: an instantly answering model, `true` in the shell.",

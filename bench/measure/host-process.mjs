@@ -103,9 +103,9 @@ export async function startHost({ folder, env = {}, prefix = [], file = findBund
   return { url, pid: found.pid, readyMs, stop: program.stop, [Symbol.asyncDispose]: program.stop };
 }
 
-export async function startDaemon({ folder, prefix = [], file = findBundles("shipped").daemon }) {
+export async function startDaemon({ folder, env = {}, prefix = [], file = findBundles("shipped").daemon }) {
   const discovery = join(folder, "data", "exec-daemon.json");
-  const program = launch(file, { folder, env: environment(folder, 0, {}), prefix });
+  const program = launch(file, { folder, env: environment(folder, 0, env), prefix });
   await poll("the daemon", () => readDiscovery(discovery), program);
   return { pid: program.child.pid, stop: program.stop, [Symbol.asyncDispose]: program.stop };
 }

@@ -10,6 +10,7 @@ import { createShimBackend } from "../src/keeper/shim-backend.ts";
 import { openLedger } from "../src/ledger/ledger.ts";
 import { createNodePtyBackend } from "../src/pty/node-pty-backend.ts";
 import type { TerminalBackend, TerminalExit, TerminalPipe } from "../src/pty/terminal-backend.ts";
+import { hasShim } from "./shim-world.ts";
 
 export interface OpenBackend {
   readonly backend: TerminalBackend;
@@ -27,7 +28,8 @@ export const backends: readonly { readonly name: string; open(): OpenBackend | P
       };
     },
   },
-  { name: "the shim", open: openShim },
+  // Where no compiler is there is no shim.
+  ...(hasShim ? [{ name: "the shim", open: openShim }] : []),
 ];
 
 async function openShim(): Promise<OpenBackend> {

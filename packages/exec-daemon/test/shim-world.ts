@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createLogger, systemClock } from "@sand/node-kit";
 import { chooseKeeper } from "../src/keeper/choose-keeper.ts";
+import { findShim } from "../src/keeper/find-shim.ts";
 import { createKeeperPool, type KeeperPool } from "../src/keeper/keeper-pool.ts";
 import { type Ledger, openLedger } from "../src/ledger/ledger.ts";
 import type { LaunchPlan } from "../src/ledger/records.ts";
@@ -34,6 +35,9 @@ export interface Ended {
 }
 
 const patientMs = 60_000;
+
+/** Where no compiler is there is no shim, and nothing to test. */
+export const hasShim = findShim({ dataRoot: "/nonexistent" }).kind === "found";
 
 /** A folder of more than a hundred bytes on the way shows that no socket's path depends on it. */
 export async function startShimWorld(): Promise<ShimWorld> {
