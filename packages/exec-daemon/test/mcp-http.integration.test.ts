@@ -7,7 +7,7 @@ import { McpStatus } from "@sand/protocol/exec-mcp";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { until } from "./daemon-process.ts";
 import { type HttpServer, startHttpServer } from "./mcp-http-server.ts";
-import { codeOf, connect, type McpWorld, programOf, startMcpWorld } from "./mcp-world.ts";
+import { codeOf, connect, type McpWorld, realServers, startMcpWorld } from "./mcp-world.ts";
 
 const patientMs = 90_000;
 const redirectUrl = "http://127.0.0.1:9/back";
@@ -48,8 +48,7 @@ test(
   "a real server over streamable HTTP lists, calls and reports progress",
   async () => {
     const port = await freePort();
-    const program = programOf("@modelcontextprotocol/server-everything");
-    const child = spawn(process.execPath, [program, "streamableHttp"], {
+    const child = spawn(process.execPath, [realServers.everything, "streamableHttp"], {
       env: { PORT: String(port), PATH: process.env.PATH ?? "" },
       stdio: "ignore",
     });

@@ -92,9 +92,14 @@ export function odd(...flags: readonly string[]): readonly string[] {
   return [process.execPath, oddServer, ...flags];
 }
 
-/** The program of an installed package. */
-export function programOf(name: string): string {
-  const manifest = createRequire(import.meta.url).resolve(`${name}/package.json`);
+const require = createRequire(import.meta.url);
+/** The programs of real servers, installed to test with. */
+export const realServers = {
+  everything: programOf(require.resolve("@modelcontextprotocol/server-everything/package.json")),
+  filesystem: programOf(require.resolve("@modelcontextprotocol/server-filesystem/package.json")),
+} as const;
+
+function programOf(manifest: string): string {
   const { bin } = JSON.parse(readFileSync(manifest, "utf8"));
   return join(dirname(manifest), String(Object.values(bin)[0]));
 }

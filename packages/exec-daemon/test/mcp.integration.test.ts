@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { McpStatus } from "@sand/protocol/exec-mcp";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { until } from "./daemon-process.ts";
-import { codeOf, isAlive, type McpWorld, odd, programOf, startMcpWorld } from "./mcp-world.ts";
+import { codeOf, isAlive, type McpWorld, odd, realServers, startMcpWorld } from "./mcp-world.ts";
 
 const patientMs = 90_000;
 let world: McpWorld;
@@ -45,8 +45,7 @@ test(
 test(
   "the tools, resources and prompts of a real server are listed, called, read and got",
   async () => {
-    const server = "@modelcontextprotocol/server-everything";
-    await world.load({ id: "everything", command: [process.execPath, programOf(server)] });
+    await world.load({ id: "everything", command: [process.execPath, realServers.everything] });
     const tools = await world.mcp.listTools({});
     const names = tools.servers[0]?.tools.map(({ name }) => name);
     expect(names).toContain("get-sum");
@@ -78,10 +77,9 @@ test(
 test(
   "a real server works on the files that it was given, and refuses others",
   async () => {
-    const server = "@modelcontextprotocol/server-filesystem";
     const { workspace } = world.daemon;
     writeFileSync(join(workspace, "note.txt"), "kept by a server");
-    await world.load({ id: "files", command: [process.execPath, programOf(server), workspace] });
+    await world.load({ id: "files", command: [process.execPath, realServers.filesystem, workspace] });
     expect(await world.say("files", "read_text_file", { path: join(workspace, "note.txt") })).toBe(
       "kept by a server",
     );
