@@ -14,11 +14,12 @@
  * | `exit.json`     | keeper     | how it ended; whole, synced soon. The daemon writes `unknown` for a lost one  |
  * | `closed.json`   | keeper     | no output follows; whole, synced soon. The daemon writes it for a lost one    |
  * | `terminal.sock` | shim       | the live end of a terminal, as in `native/terminal.c`                        |
+ * | `terminal.size` | daemon     | a terminal's last size, for the daemon after this one                        |
  *
- * 1. Without a claim nothing was ever started, and starting is safe.
+ * 1. Without a claim nothing was ever started in this boot of the machine, and starting is safe.
  * 2. With a claim and no exit record, the keeper lives or the outcome is unknown.
- *    A power cut may take back an end that was shown already. The outcome is then unknown: nothing is run again, for the
- *    claim was on disk before the command began.
+ *    A power cut may take back a claim, and an end that was shown already. The outcome is then unknown: nothing is run
+ *    again, for the intent was on disk before the command began, and names the boot that has passed.
  * 3. Sequence numbers: 1 is `started`; each frame has its own; exit and closed carry theirs in their records.
  */
 import { createHash } from "node:crypto";
@@ -33,6 +34,7 @@ export const executionFiles = {
   exit: "exit.json",
   closed: "closed.json",
   terminal: "terminal.sock",
+  terminalSize: "terminal.size",
 } as const;
 
 export const startedSeq = 1;

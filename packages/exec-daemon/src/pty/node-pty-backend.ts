@@ -25,7 +25,7 @@ import type {
 export function createNodePtyBackend(deps: LoadPtyDeps): TerminalBackend {
   let addon: PtyAddon | undefined;
   return {
-    ...{ name: "node-pty", outlivesUs: false },
+    ...{ name: "node-pty", outlivesUs: false, findLeft: () => [] },
     spawn(launch, events) {
       addon ??= loadPtyAddon(deps);
       return spawnTerminal(addon, launch, events);

@@ -11,11 +11,20 @@ import { validateStart } from "../processes/parse-start.ts";
 import { planLaunch } from "../processes/plan-launch.ts";
 import type { SpawnRequest } from "./parse-spawn.ts";
 import type { TerminalPlan } from "./terminal.ts";
+import { toLabels } from "./terminal-label.ts";
 
 /** what a program may expect of our clients; a request can say otherwise */
 const terminalEnv = { TERM: "xterm-256color" } as const;
 
-export function planTerminal(policy: BoxPolicy, request: SpawnRequest, id: string): TerminalPlan {
+export interface NamedRequest {
+  readonly id: string;
+  /** of the request */
+  readonly digest: string;
+  readonly nowMs: number;
+}
+
+export function planTerminal(policy: BoxPolicy, request: SpawnRequest, name: NamedRequest): TerminalPlan {
+  const { id } = name;
   const command = request.argv.length > 0 ? request.argv : [loginShell(policy), "-l"];
   // A second terminal of the same name, after the first was forgotten, is another execution.
   const executionId = `terminal:${id}:${randomBytes(4).toString("hex")}`;
@@ -25,17 +34,13 @@ export function planTerminal(policy: BoxPolicy, request: SpawnRequest, id: strin
   });
   validateStart({ ...start, tty: false });
   const launch = planLaunch(policy, start);
+  const { onDisconnect, idleGraceMs, cols, rows } = request;
+  const kept = { id, command, onDisconnect, idleGraceMs, createdAtMs: name.nowMs };
   return {
-    ...{
-      id,
-      command,
-      user: launch.user,
-      onDisconnect: request.onDisconnect,
-      idleGraceMs: request.idleGraceMs,
-    },
+    ...{ ...kept, user: launch.user },
     launch: {
-      ...{ executionId, argv: launch.argv, env: launch.env, cwd: launch.cwd },
-      ...{ cols: request.cols, rows: request.rows },
+      ...{ executionId, argv: launch.argv, env: launch.env, cwd: launch.cwd, cols, rows },
+      labels: toLabels({ ...kept, digest: name.digest }),
       ...(launch.user === undefined ? {} : { user: launch.user }),
     },
   };

@@ -53,10 +53,20 @@ export interface TerminalPipe {
   close(): void;
 }
 
+/** A terminal of an earlier daemon that still runs. */
+export interface LeftTerminal {
+  /** as it was started, but for the size, which is the last one */
+  readonly launch: TerminalLaunch;
+  /** Gives its output from the oldest byte that is kept on. */
+  open(events: TerminalEvents): TerminalPipe;
+}
+
 export interface TerminalBackend {
   readonly name: string;
   /** its terminals go on when this process ends */
   readonly outlivesUs: boolean;
   /** Throws `exec/spawn-failed` or `exec/unsupported`. */
   spawn(launch: TerminalLaunch, events: TerminalEvents): TerminalPipe;
+  /** What earlier daemons have left running. */
+  findLeft(): readonly LeftTerminal[];
 }

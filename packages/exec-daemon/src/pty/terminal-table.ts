@@ -6,12 +6,14 @@ import { createHash, randomUUID } from "node:crypto";
 import type { Logger } from "@sand/node-kit";
 import { BoxError, type Clock } from "@sand/protocol";
 import type { BoxPolicy } from "../box-policy.ts";
+import { encloserOf } from "../enclosure/encloser.ts";
 import type { SpawnRequest } from "./parse-spawn.ts";
 import { planTerminal } from "./plan-terminal.ts";
 import { ptyLimits } from "./pty-limits.ts";
 import type { Screens } from "./screens.ts";
 import { openTerminal, type Terminal } from "./terminal.ts";
-import type { TerminalBackend } from "./terminal-backend.ts";
+import type { LeftTerminal, TerminalBackend, TerminalEvents, TerminalLaunch } from "./terminal-backend.ts";
+import { parseLabels } from "./terminal-label.ts";
 
 export interface TerminalTableDeps {
   readonly policy: BoxPolicy;
@@ -49,6 +51,11 @@ export function createTerminalTable(deps: TerminalTableDeps): TerminalTable {
     }
   }
 
+  function onEnded(terminal: Terminal): void {
+    encloserOf(deps.policy).mountPoints.release(terminal.executionId);
+    forgetOld();
+  }
+
   function findOrOpen(request: SpawnRequest): { existing: boolean; terminal: Terminal } {
     forgetOld();
     if (isClosed) throw new BoxError("host/shutting-down", "the daemon is ending");
@@ -60,10 +67,25 @@ export function createTerminalTable(deps: TerminalTableDeps): TerminalTable {
     if (known !== undefined) return { existing: true, terminal: known.terminal };
     if (list().filter((terminal) => terminal.exit === undefined).length >= ptyLimits.runningMax)
       throw new BoxError("exec/too-many", `${ptyLimits.runningMax} terminals run already`);
-    const terminal = openTerminal({ ...deps, onEnded: forgetOld }, planTerminal(deps.policy, request, id));
+    const terminal = openTerminal(
+      { ...deps, onEnded },
+      planTerminal(deps.policy, request, { id, digest, nowMs: deps.clock.nowMs() }),
+    );
     rows.set(id, { terminal, digest });
     return { existing: false, terminal };
   }
+
+  /** Takes up what an earlier daemon has left running; its clients come back and find it. */
+  function takeUp({ launch, open }: LeftTerminal): void {
+    const label = parseLabels(launch.labels);
+    if (label === undefined || rows.has(label.id)) return;
+    const { digest, ...kept } = label;
+    const backend = { ...deps.backend, spawn: (_: TerminalLaunch, events: TerminalEvents) => open(events) };
+    const terminal = openTerminal({ ...deps, backend, onEnded }, { ...kept, launch, user: launch.user });
+    rows.set(label.id, { terminal, digest });
+  }
+
+  for (const left of deps.backend.findLeft()) takeUp(left);
 
   return {
     async spawn(request) {

@@ -36,6 +36,7 @@ export interface TerminalPlan {
   readonly command: readonly string[];
   readonly onDisconnect: OnDisconnect;
   readonly idleGraceMs: number;
+  readonly createdAtMs: number;
 }
 
 export interface TerminalDeps {
@@ -63,6 +64,8 @@ export interface TerminalListener {
 
 export interface Terminal {
   readonly id: string;
+  /** its name in the ledger, and the marker of all that runs there */
+  readonly executionId: string;
   /** 0 until it is known */
   readonly pid: number;
   /** Resolves when the pid is known, or there will be none. */
@@ -95,12 +98,13 @@ export interface Terminal {
 
 export function openTerminal(deps: TerminalDeps, plan: TerminalPlan): Terminal {
   const { clock, log } = deps;
-  const createdAtMs = clock.nowMs();
+  const { id, launch, user } = plan;
+  const { executionId } = launch;
   const ring = createOutputRing({ maxBytes: ptyLimits.ringMaxBytes, blockBytes: ptyLimits.ringBlockBytes });
   const listeners = new Set<TerminalListener>();
   const holds = createReadHolds(() => pipe);
   let title = "";
-  let cwd = plan.launch.cwd;
+  let cwd = launch.cwd;
   let exit: TerminalExit | undefined;
   let endedAtMs: number | undefined;
   let pending = 0;
@@ -114,8 +118,8 @@ export function openTerminal(deps: TerminalDeps, plan: TerminalPlan): Terminal {
     onChange: (holder) => tell((listener) => listener.onLease(holder === listener, holder === undefined)),
     onTaken: (from) => from.onTakenOver(),
   });
-  const pipe: TerminalPipe = deps.backend.spawn(plan.launch, { onData, onExit });
-  const screen = deps.screens.open(plan.id, plan.launch, {
+  const pipe: TerminalPipe = deps.backend.spawn(launch, { onData, onExit });
+  const screen = deps.screens.open(id, launch, {
     onBehind: (isBehind) => holds.set("screen", isBehind),
     onTitle(next) {
       title = next;
@@ -131,7 +135,7 @@ export function openTerminal(deps: TerminalDeps, plan: TerminalPlan): Terminal {
     }),
   });
 
-  const size = createSizeKeeper({ cols: plan.launch.cols, rows: plan.launch.rows }, (next) => {
+  const size = createSizeKeeper({ cols: launch.cols, rows: launch.rows }, (next) => {
     if (exit !== undefined) return;
     pipe.resize(next);
     screen.resize(next);
@@ -141,9 +145,7 @@ export function openTerminal(deps: TerminalDeps, plan: TerminalPlan): Terminal {
 
   const idle = createIdleWatch(plan.idleGraceMs, () => {
     log.info({ event: "pty.idle", terminal: plan.id }, "nobody came back to a terminal: it is ended");
-    end(plan.onDisconnect === "kill" ? "kill" : "hup").catch((error: unknown) =>
-      log.warn({ event: "pty.end-failed", err: error }, "a terminal couldn't be ended"),
-    );
+    void end(plan.onDisconnect === "kill" ? "kill" : "hup");
   });
 
   function onData(bytes: Buffer, offset = ring.end): void {
@@ -170,8 +172,7 @@ export function openTerminal(deps: TerminalDeps, plan: TerminalPlan): Terminal {
   async function end(how: "hup" | "kill"): Promise<void> {
     const hasEnded = (): boolean => exit !== undefined;
     await pipe.started;
-    const { executionId } = plan.launch;
-    await endSession({ leader: pipe.pid, executionId, user: plan.user, clock, how, hasEnded });
+    await endSession({ leader: pipe.pid, executionId, user, clock, how, hasEnded });
     if (hasEnded()) return;
     // What it still prints is of no use to anybody, and a reader that holds it up must not keep it.
     holds.drop();
@@ -181,15 +182,15 @@ export function openTerminal(deps: TerminalDeps, plan: TerminalPlan): Terminal {
   }
 
   const describe = (): TerminalRow => ({
-    ...{ id: plan.id, pid: pipe.pid, command: plan.command, cwd, title, ...size.current, createdAtMs },
+    ...plannedRow(plan),
+    ...{ pid: pipe.pid, cwd, title, ...size.current, offset: ring.end, backend: deps.backend.name },
     ...{ state: exit === undefined ? "running" : "ended", exit: exit ?? null, endedAtMs: endedAtMs ?? null },
-    ...{ viewers: listeners.size, written: lease.holder !== undefined, offset: ring.end },
-    ...{ orphan: listeners.size === 0 && exit === undefined, backend: deps.backend.name },
-    ...{ onDisconnect: plan.onDisconnect, idleGraceMs: plan.idleGraceMs },
+    ...{ viewers: listeners.size, written: lease.holder !== undefined },
+    orphan: listeners.size === 0 && exit === undefined,
   });
 
   const terminal: Terminal = {
-    ...{ id: plan.id, started: pipe.started, ring, end, settleSize: size.settle },
+    ...{ id, executionId, started: pipe.started, ring, end, settleSize: size.settle },
     get pid() {
       return pipe.pid;
     },
@@ -246,9 +247,10 @@ export function openTerminal(deps: TerminalDeps, plan: TerminalPlan): Terminal {
     dispose: () => screen.close(),
   };
   watchIdle();
-  log.info(
-    { event: "pty.started", terminal: plan.id, pid: pipe.pid, backend: deps.backend.name },
-    "a terminal runs",
-  );
+  log.info({ event: "pty.started", terminal: id, backend: deps.backend.name }, "a terminal runs");
   return terminal;
+}
+
+function plannedRow({ id, command, onDisconnect, idleGraceMs, createdAtMs }: TerminalPlan) {
+  return { id, command, onDisconnect, idleGraceMs, createdAtMs };
 }
