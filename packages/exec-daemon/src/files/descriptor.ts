@@ -39,14 +39,6 @@ export function withDescriptor<T>(fd: number, work: (fd: number) => T): T {
   }
 }
 
-export async function withDescriptorAsync<T>(fd: number, work: (fd: number) => Promise<T>): Promise<T> {
-  try {
-    return await work(fd);
-  } finally {
-    closeSync(fd);
-  }
-}
-
 /** What has this name, itself: a link isn't followed. */
 export function factsAt(folder: number, name: string): BigIntStats {
   return withDescriptor(openSync(within(folder, name), O_PATH | constants.O_NOFOLLOW), (fd) =>

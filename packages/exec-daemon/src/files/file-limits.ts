@@ -8,7 +8,7 @@ export const fileLimits = {
   linksMax: 40,
   /** folders above one another; a deeper tree is refused, since each level holds a descriptor */
   treeDepthMax: 256,
-  /** entries that one call copies or removes; a larger tree is refused before anything is done */
+  /** entries that one call copies or removes; with more it stops, and says so */
   treeEntriesMax: 1_000_000,
   /** after this many entries others get their turn */
   turnEntries: 256,

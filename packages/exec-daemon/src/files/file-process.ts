@@ -32,7 +32,7 @@ interface Waiting {
 
 export function createFileProcess(deps: FileProcessDeps): FileProcess {
   const waiting = new Map<number, Waiting>();
-  let [lastId, streams] = [0, 0];
+  let [lastId, requests, streams] = [0, 0, 0];
   let child: ChildProcess | undefined;
   let idle: NodeJS.Timeout | undefined;
 
@@ -84,13 +84,24 @@ export function createFileProcess(deps: FileProcessDeps): FileProcess {
     to: ChildProcess,
     message: Extract<ToFileProcess, { id: number }>,
   ): Promise<object | undefined> {
-    if (waiting.size >= limits.fileRequestsMax)
-      throw new BoxError("exec/too-many", `${limits.fileRequestsMax} file operations are on their way`);
     clearTimeout(idle);
     const { promise, resolve, reject } = Promise.withResolvers<object | undefined>();
     waiting.set(message.id, { resolve, reject });
     tell(to, message);
     return await promise;
+  }
+
+  async function run(verb: FileVerb, request: object): Promise<object | undefined> {
+    // Streams have a bound of their own: one that waits for news must not take the place of a request.
+    if (requests >= limits.fileRequestsMax)
+      throw new BoxError("exec/too-many", `${limits.fileRequestsMax} file operations are on their way`);
+    requests += 1;
+    try {
+      child ??= start();
+      return await ask(child, { kind: "request", id: nextId(), verb, request });
+    } finally {
+      requests -= 1;
+    }
   }
 
   function nextId(): number {
@@ -128,10 +139,7 @@ export function createFileProcess(deps: FileProcessDeps): FileProcess {
 
   // The other end runs the verb or stream of that name, whose answers have that one's type.
   const verb = <Verb extends FileVerb>(name: Verb): FileVerbs[Verb] =>
-    (async (request: object) => {
-      child ??= start();
-      return await ask(child, { kind: "request", id: nextId(), verb: name, request });
-    }) as FileVerbs[Verb];
+    ((request: object) => run(name, request)) as FileVerbs[Verb];
   const stream = <Stream extends FileStream>(name: Stream): FileStreams[Stream] =>
     ((request: object, signal: AbortSignal) => follow(name, request, signal)) as FileStreams[Stream];
 

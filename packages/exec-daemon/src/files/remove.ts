@@ -8,7 +8,7 @@ import type { FilesRemoveRequest, FilesRemoveResponseSchema } from "@sand/protoc
 import { factsAt, openFolderAt, within } from "./descriptor.ts";
 import { errnoOf, toFileError } from "./file-errors.ts";
 import type { PathFence } from "./path-fence.ts";
-import { createTreeCount, type TreeCount } from "./tree.ts";
+import { createTreeCount, refuseDepth, type TreeCount } from "./tree.ts";
 import { atPlace } from "./walk-path.ts";
 
 export async function removePath(
@@ -53,6 +53,7 @@ async function removeTree(folder: number, name: string, removal: Removal): Promi
 }
 
 async function emptyFolder(folder: number, name: string, removal: Removal): Promise<void> {
+  refuseDepth(removal.depth);
   const inner = openFolderAt(folder, name);
   try {
     for (const entry of readdirSync(within(inner, "."), { encoding: "latin1" })) {

@@ -16,12 +16,17 @@ export function createTreeCount(entriesMax: number = fileLimits.treeEntriesMax):
       entries += 1;
       if (entries > entriesMax)
         throw new BoxError("file/too-large", `the tree has more than ${entriesMax} entries`);
-      if (depth > fileLimits.treeDepthMax)
-        throw new BoxError("file/too-large", `the tree is deeper than ${fileLimits.treeDepthMax} folders`);
+      refuseDepth(depth);
       if (entries % fileLimits.turnEntries === 0) await nextTurn();
     },
     get entries() {
       return entries;
     },
   };
+}
+
+/** Before a folder is entered: each level holds a descriptor. */
+export function refuseDepth(depth: number): void {
+  if (depth > fileLimits.treeDepthMax)
+    throw new BoxError("file/too-large", `the tree is deeper than ${fileLimits.treeDepthMax} folders`);
 }

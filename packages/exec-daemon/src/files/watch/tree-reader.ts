@@ -76,6 +76,11 @@ export function createTreeReader(deps: TreeReaderDeps): TreeReader {
 
   async function enter(parent: WatchedFolder, fd: number, name: string, onFound?: OnFound): Promise<void> {
     let inner: number | undefined;
+    if (depthOf(parent) >= fileLimits.treeDepthMax)
+      throw new BoxError(
+        "file/watch-limit",
+        `the tree is deeper than ${fileLimits.treeDepthMax} folders; name in \`ignore\` what needn't be watched`,
+      );
     try {
       inner = openFolderAt(fd, name);
       const folder = start(inner, { parent, name });
@@ -121,4 +126,10 @@ export function createTreeReader(deps: TreeReaderDeps): TreeReader {
     forget,
     takeTurn,
   };
+}
+
+function depthOf(folder: WatchedFolder): number {
+  let depth = 0;
+  for (let at = folder.parent; at !== undefined; at = at.parent) depth += 1;
+  return depth;
 }
