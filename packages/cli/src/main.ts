@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import type { Command } from "./command.ts";
 import { parseCommandLine } from "./command-line.ts";
 import { agentsCommand } from "./commands/agents.ts";
+import { attachCommand } from "./commands/attach.ts";
 import { chatCommand } from "./commands/chat.ts";
 import { createCompletionCommand } from "./commands/completion.ts";
 import { cpCommand } from "./commands/cp.ts";
@@ -40,6 +41,7 @@ const workCommands: readonly Command[] = [
   transcriptCommand,
   eventsCommand,
   execCommand,
+  attachCommand,
   cpCommand,
   watchCommand,
   portsCommand,
