@@ -29,7 +29,8 @@ export const limits = {
   /** input of one request to StreamInput that waits for the command; the client is held up at this */
   argsMax: 4000,
 
-  watchersMax: 64,
+  /** polled watchers; the daemon has a limit for all that watch */
+  watchersMax: 32,
   /** events that a polled watcher holds; the oldest are dropped for new ones */
   watcherEventsMax: 4096,
   /** a polled watcher that nobody asks is removed */

@@ -6,8 +6,10 @@ import {
   NotFoundError,
   TimeoutError,
 } from "e2b";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type E2bBox, startE2bBox, until } from "./e2b-box.ts";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { type E2bBox, slowMs, startE2bBox, until } from "./e2b-box.ts";
+
+vi.setConfig({ testTimeout: slowMs, hookTimeout: slowMs });
 
 let box: E2bBox;
 beforeAll(async () => {

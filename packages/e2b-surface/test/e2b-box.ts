@@ -8,6 +8,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { type ExecDiscovery, parseExecDiscovery } from "@sand/protocol/exec";
 import { Sandbox } from "e2b";
 
+/** a machine that has much else to do is no failure */
+export const slowMs = 120_000;
 export const token = "planted-e2b-token";
 const entry = join(import.meta.dirname, "../../exec-daemon/src/main.ts");
 
@@ -138,7 +140,7 @@ function signal(pid: number): void {
 export async function until<T>(
   what: string,
   look: () => T | undefined | Promise<T | undefined>,
-  maxMs = 30_000,
+  maxMs = 60_000,
 ): Promise<T> {
   const endMs = Date.now() + maxMs;
   for (;;) {

@@ -4,8 +4,10 @@ import { existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from "
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { FileNotFoundError, InvalidArgumentError, SandboxError } from "e2b";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type E2bBox, startE2bBox, until } from "./e2b-box.ts";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { type E2bBox, slowMs, startE2bBox, until } from "./e2b-box.ts";
+
+vi.setConfig({ testTimeout: slowMs, hookTimeout: slowMs });
 
 let box: E2bBox;
 beforeAll(async () => {

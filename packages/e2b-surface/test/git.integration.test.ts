@@ -1,7 +1,9 @@
 /** The SDK's git module, which is commands all the way: it shows that home, folder, output and errors fit together. */
 import { InvalidArgumentError } from "e2b";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { type E2bBox, startE2bBox } from "./e2b-box.ts";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { type E2bBox, slowMs, startE2bBox } from "./e2b-box.ts";
+
+vi.setConfig({ testTimeout: slowMs, hookTimeout: slowMs });
 
 let box: E2bBox;
 const git = () => box.sandbox.git;

@@ -5,8 +5,10 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { AuthenticationError, getSignature } from "e2b";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type E2bBox, startE2bBox, token } from "./e2b-box.ts";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { type E2bBox, slowMs, startE2bBox, token } from "./e2b-box.ts";
+
+vi.setConfig({ testTimeout: slowMs, hookTimeout: slowMs });
 
 let box: E2bBox;
 beforeAll(async () => {

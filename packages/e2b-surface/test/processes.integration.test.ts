@@ -1,8 +1,10 @@
 /** Background commands and terminals through the unmodified SDK: list, connect, input, end; and what outlives what. */
 import { createHash } from "node:crypto";
 import { NotFoundError, SandboxError, TimeoutError } from "e2b";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type E2bBox, startE2bBox, until } from "./e2b-box.ts";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { type E2bBox, slowMs, startE2bBox, until } from "./e2b-box.ts";
+
+vi.setConfig({ testTimeout: slowMs, hookTimeout: slowMs });
 
 let box: E2bBox;
 beforeAll(async () => {

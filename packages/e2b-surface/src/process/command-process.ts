@@ -43,6 +43,11 @@ function openCommand(deps: CommandDeps, config: ProcessConfig): RunningProcess {
     if (answer.state !== StdinState.ACCEPTED) throw noInput("the command takes no input any more");
   }
 
+  async function signalTree(name: "SIGTERM" | "SIGKILL"): Promise<boolean> {
+    const { delivered } = await processes.signal({ processId, name, scope: SignalScope.TREE });
+    return delivered;
+  }
+
   return {
     pid,
     config,
@@ -59,14 +64,14 @@ function openCommand(deps: CommandDeps, config: ProcessConfig): RunningProcess {
     resize() {
       throw noInput("this is not a terminal");
     },
-    async isRunning() {
+    async endOverdue() {
       const { execution } = await processes.wait({ processId, waitMs: 0 });
-      return execution?.state === ExecutionState.RUNNING;
+      // The keeper, which has the same limit, ends the group and leaves alone what has moved out of it. What a command
+      // left behind on purpose, when it ended by itself, is none of ours.
+      const isOverdue = execution?.state === ExecutionState.RUNNING || execution?.exited?.timedOut === true;
+      if (isOverdue) await signalTree("SIGKILL");
     },
-    async signal(name) {
-      const { delivered } = await processes.signal({ processId, name, scope: SignalScope.TREE });
-      return delivered;
-    },
+    signal: signalTree,
   };
 }
 

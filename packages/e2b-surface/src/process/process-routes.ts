@@ -149,6 +149,7 @@ async function streamInput(table: ProcessTable, requests: AsyncIterable<StreamIn
         throw invalid("the message is empty");
     }
   }
+  if (process === undefined) throw invalid("a stream of input begins with `start`");
 }
 
 function toSignal(signal: ProcessSignal): "SIGTERM" | "SIGKILL" {

@@ -20,7 +20,8 @@ export interface RunningProcess {
   write(kind: "stdin" | "pty", bytes: Uint8Array): Promise<void>;
   closeStdin(): Promise<void>;
   resize(size: TerminalSize): void;
-  isRunning(): Promise<boolean>;
+  /** Its limit is over: ends all of it, whatever group it is in, unless it has ended by itself. */
+  endOverdue(): Promise<void>;
   /** To it and all that it started. False when nobody was there to get it. */
   signal(name: "SIGTERM" | "SIGKILL"): Promise<boolean>;
 }

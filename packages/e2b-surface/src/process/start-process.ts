@@ -49,13 +49,8 @@ export async function startProcess(
     request.pty === undefined
       ? await startCommand(deps, config, { cwd, lifeMs })
       : await startTerminal(deps, config, { cwd, size: clampSize(request.pty.size) });
-  const timer = lifeMs === 0 ? undefined : deps.later(lifeMs, () => endLate(process));
+  const timer = lifeMs === 0 ? undefined : deps.later(lifeMs, () => process.endOverdue());
   return { process, settle: () => timer?.stop() };
-}
-
-/** What a command left behind on purpose outlives it: only one that still runs is ended. */
-async function endLate(process: RunningProcess): Promise<void> {
-  if (await process.isRunning()) await process.signal("SIGKILL");
 }
 
 function parseConfig(request: ProcessStartRequest): ProcessConfig {

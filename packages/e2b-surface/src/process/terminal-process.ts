@@ -40,7 +40,9 @@ export function openTerminalProcess(terminal: Terminal, config: ProcessConfig): 
     },
     closeStdin: () => Promise.reject(notThis("a terminal's input has no end: write what ends its program")),
     resize: (size) => terminal.resize(size),
-    isRunning: () => Promise.resolve(terminal.end === undefined),
+    async endOverdue() {
+      await terminal.kill("SIGKILL");
+    },
     signal: (name) => terminal.kill(name),
   };
 }
