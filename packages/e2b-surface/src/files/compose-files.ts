@@ -7,7 +7,7 @@ import { limits } from "../limits.ts";
 import { resolvePath } from "../resolve-path.ts";
 import { invalid, sandCodeOf } from "../surface-error.ts";
 import type { DaemonPorts } from "../surface-ports.ts";
-import type { ReceivedFile } from "./receive-files.ts";
+import type { ReceivedFile } from "./received-file.ts";
 import { uploadFile } from "./upload-file.ts";
 
 export async function composeFiles(ports: DaemonPorts, body: JsonObject): Promise<ReceivedFile> {

@@ -13,14 +13,8 @@ import { invalid } from "../surface-error.ts";
 import type { DaemonPorts } from "../surface-ports.ts";
 import { parseMetadata } from "./metadata.ts";
 import { receiveForm } from "./receive-form.ts";
+import type { ReceivedFile } from "./received-file.ts";
 import { uploadFile } from "./upload-file.ts";
-
-export interface ReceivedFile {
-  readonly path: string;
-  readonly name: string;
-  readonly type: "file";
-  readonly metadata?: Readonly<Record<string, string>>;
-}
 
 /** `path` is what the address names; empty when the parts name theirs. */
 export async function receiveFiles(

@@ -5,7 +5,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { Busboy, type BusboyFileStream, type BusboyInstance } from "@fastify/busboy";
 import { limits } from "../limits.ts";
 import { invalid } from "../surface-error.ts";
-import type { ReceivedFile } from "./receive-files.ts";
+import type { ReceivedFile } from "./received-file.ts";
 
 export interface FormDeps {
   /** what the address names: then there is one file, and its name in the form doesn't count */
