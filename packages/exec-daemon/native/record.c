@@ -1,10 +1,11 @@
 /*
  * The JSON files that the daemon reads. Each appears under its name whole.
  *
- * The claim is durable before anything is started: without that a power cut could take it back after the command began,
- * and a repeat would run it again. What comes later isn't waited for on the disk: it shows first and is synced right
- * behind. A power cut in between leaves an execution that is claimed and has no end, so its outcome is unknown, which
- * is the truth; its output would be lost by then as well.
+ * None is waited for on the disk: the intent was, before we heard of it, and names the machine's boot. A power cut may
+ * take the claim back after the command began; the next daemon then finds an intent of an earlier boot without a claim
+ * and settles it as unknown, so a repeat doesn't run it again. The end shows first and is synced right behind. A power
+ * cut in between leaves an execution without an end, so its outcome is unknown, which is the truth; its output would be
+ * lost by then as well.
  */
 #define _GNU_SOURCE
 #include "shim.h"
@@ -93,10 +94,6 @@ bool claim_execution(int folder, const char *cgroup) {
   if (file < 0) return false;
   bool is_ours = linkat(folder, copy, folder, "claim.json", 0) == 0;
   unlinkat(folder, copy, 0);
-  if (is_ours) {
-    fsync(file);
-    fsync(folder);
-  }
   close(file);
   return is_ours;
 }

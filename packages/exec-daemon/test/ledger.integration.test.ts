@@ -1,5 +1,13 @@
 /** What the ledger makes of the intents that it finds, over a real folder. */
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createLogger, systemClock } from "@sand/node-kit";
@@ -34,7 +42,7 @@ const intent = (executionId: string): StartRecord => ({
 test("an intent is there whole when it is accepted, and found by the next start", async () => {
   await open().add(intent("one"));
   expect(readdirSync(folderOf("one"))).toEqual(["start.json"]);
-  expect(open().find("one")?.start).toEqual(intent("one"));
+  expect(open().find("one")?.start).toMatchObject(intent("one"));
 });
 
 test("a torn intent that nobody claimed was never accepted: it goes, and its id can be asked for", async () => {
@@ -44,7 +52,7 @@ test("a torn intent that nobody claimed was never accepted: it goes, and its id 
   expect(ledger.list()).toEqual([]);
   expect(existsSync(folderOf("torn"))).toBe(false);
   await ledger.add(intent("torn"));
-  expect(open().find("torn")?.start).toEqual(intent("torn"));
+  expect(open().find("torn")?.start).toMatchObject(intent("torn"));
 });
 
 test("an intent that can't be read behind a claim is damage: it stays, is told, and holds up no other", async () => {
@@ -66,3 +74,31 @@ test("an intent that can't be put on disk leaves nothing behind", async () => {
   await ledger.add(intent("half"));
   expect(ledger.find("half")).toBeDefined();
 });
+
+/** The machine was restarted since: the record names another boot. */
+function ageByOneBoot(id: string): void {
+  const path = join(folderOf(id), "start.json");
+  const record = JSON.parse(readFileSync(path, "utf8")) as StartRecord;
+  writeFileSync(path, JSON.stringify({ ...record, bootId: "an earlier boot" }));
+}
+
+test("an unclaimed intent of this boot was never started, so it can be", async () => {
+  await open().add(intent("pending"));
+  const found = open().find("pending");
+  expect([found?.claim, found?.exit, found?.closed]).toEqual([undefined, undefined, undefined]);
+});
+
+test.each(["no claim", "an empty claim"])(
+  "with %s an intent of an earlier boot may have been started: it is unknown and never given away",
+  async (left) => {
+    await open().add(intent("cut"));
+    ageByOneBoot("cut");
+    if (left === "an empty claim") writeFileSync(join(folderOf("cut"), "claim.json"), "");
+    const found = open().find("cut");
+    expect(found?.exit).toMatchObject({ outcome: "unknown" });
+    expect(found?.closed).toBeDefined();
+    // With a claim a repeated start is answered and not given to a keeper.
+    expect(found?.claim).toMatchObject({ pid: process.pid });
+    expect(open().find("cut")?.exit).toEqual(found?.exit);
+  },
+);

@@ -1,10 +1,11 @@
 /**
  * Takes an execution for this process. The claim appears under its name whole, by a link that fails when the name is
- * taken: so of two keepers that were both told to run it, because a daemon died in between, exactly one does.
+ * taken: so of two keepers that were both told to run it, because a daemon died in between, exactly one does. It isn't
+ * waited for on the disk: what a power cut takes, the intent's boot tells (`ledger/ledger.ts`).
  */
 import { linkSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { readProcessIdentity, syncFolder } from "@sand/node-kit";
+import { readProcessIdentity } from "@sand/node-kit";
 import { invariant } from "@sand/protocol";
 import { executionFiles } from "../ledger/execution-folder.ts";
 import type { ClaimRecord } from "../ledger/records.ts";
@@ -24,7 +25,5 @@ export function claimExecution(folder: string): boolean {
   } finally {
     rmSync(temporary, { force: true });
   }
-  // Without this a power cut could take the claim back after the command began.
-  syncFolder(folder);
   return true;
 }

@@ -2,6 +2,9 @@
  * The daemon's durable memory of executions. The folders are the truth; this is what was read from them.
  *
  * 1. An intent is on disk, synced with its folder, before any process is asked to run it.
+ *    Of all records only the intent is waited for on the disk: a kill loses nothing that was written, and what a power cut
+ *    takes is told by the boot that the intent names. An intent of an earlier boot without a claim may have been started,
+ *    so it's settled as unknown; one of this boot was not, and may be.
  * 2. At a start every folder is read again: what its keeper still holds is followed, what has ended is collected, and
  *    what has neither a keeper nor a record is settled as unknown.
  * 3. With the ledger off nothing is read at a start and an id is never recognised. That exists for one test.
@@ -10,8 +13,9 @@ import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { isSameProcess, type Logger, writeFileAtomic } from "@sand/node-kit";
+import { isSameProcess, type Logger, readBootId, writeFileAtomic } from "@sand/node-kit";
 import { type Clock, invariant } from "@sand/protocol";
+import { claimExecution } from "../keeper/claim-execution.ts";
 import { limits } from "../limits.ts";
 import { executionFiles, executionsFolder, folderName } from "./execution-folder.ts";
 import { planRetention } from "./plan-retention.ts";
@@ -48,13 +52,28 @@ export function openLedger(deps: LedgerDeps): Ledger {
   const executions = new Map<string, TrackedExecution>();
   /** executions whose last look failed, so that one that keeps failing is told once */
   const unreadable = new Set<TrackedExecution>();
+  const bootId = readBootId();
   mkdirSync(root, { recursive: true, mode: 0o700 });
 
   function adopt(execution: TrackedExecution): void {
     execution.refresh();
-    if (execution.claim === undefined || execution.closed !== undefined) return;
-    if (isSameProcess(execution.claim)) execution.follow();
+    if (execution.closed !== undefined) return;
+    if (execution.claim === undefined && !isOfEarlierBoot(execution.start)) return;
+    if (execution.claim === undefined) takeOver(execution);
+    else if (isSameProcess(execution.claim)) execution.follow();
     else settle(execution);
+  }
+
+  function isOfEarlierBoot(start: StartRecord): boolean {
+    return start.bootId !== undefined && start.bootId !== bootId;
+  }
+
+  /** The claim is ours then, so that the intent is never given to a keeper again. */
+  function takeOver(execution: TrackedExecution): void {
+    // The cut may have left its name without its content.
+    rmSync(join(execution.folder, executionFiles.claim), { force: true });
+    claimExecution(execution.folder);
+    settle(execution);
   }
 
   function settle(execution: TrackedExecution): void {
@@ -102,6 +121,9 @@ export function openLedger(deps: LedgerDeps): Ledger {
     }
   }
 
+  const ofThisBoot = (start: StartRecord): StartRecord =>
+    bootId === undefined ? start : { ...start, bootId };
+
   function track(folder: string, start: StartRecord): TrackedExecution {
     const execution = trackExecution(start, folder);
     executions.set(start.executionId, execution);
@@ -116,12 +138,14 @@ export function openLedger(deps: LedgerDeps): Ledger {
     async add(start) {
       const suffix = deps.enabled ? "" : `@${randomBytes(6).toString("hex")}`;
       const folder = join(root, folderName(start.executionId) + suffix);
-      await writeIntent(folder, start);
-      return track(folder, start);
+      const intent = ofThisBoot(start);
+      await writeIntent(folder, intent);
+      return track(folder, intent);
     },
     async renew({ folder }, start) {
-      await writeFileAtomic(join(folder, executionFiles.start), JSON.stringify(start));
-      return track(folder, start);
+      const intent = ofThisBoot(start);
+      await writeFileAtomic(join(folder, executionFiles.start), JSON.stringify(intent));
+      return track(folder, intent);
     },
     async remove(execution) {
       execution.stopFollowing();

@@ -44,6 +44,8 @@ export interface StartRecord {
   /** of the whole request: tells a repeat from a conflict */
   readonly digest: string;
   readonly acceptedAtMs: number;
+  /** the machine's boot; absent in records from before it was kept */
+  readonly bootId?: string;
   readonly background: boolean;
   readonly lineage: { readonly agentId: string; readonly turnId: string };
   /** the caller's own; absent when there are none */
