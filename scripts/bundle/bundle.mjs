@@ -14,6 +14,7 @@ import { build } from "esbuild";
 import { carriedModules } from "./carried-modules.mjs";
 import { embeddedNatives } from "./embedded-natives.mjs";
 import { embeddedShim } from "./embedded-shim.mjs";
+import { embeddedPty } from "./embedded-pty.mjs";
 import { lateBuiltins } from "./late-builtins.mjs";
 import { licenceTexts } from "./licence-texts.mjs";
 import { carryProgram } from "./load-program.mjs";
@@ -39,6 +40,8 @@ export async function bundle(plan) {
   const natives = embeddedNatives(plan.root);
   const shim = embeddedShim(plan);
   const result = await build({
+  const pty = embeddedPty(plan.root);
+  const grammar = embeddedGrammar(plan.root);
     absWorkingDir: plan.root,
     entryPoints: [plan.entry],
     outfile: plan.outfile,
@@ -64,11 +67,11 @@ export async function bundle(plan) {
       SAND_FAILPOINTS: String(plan.failpoints),
       "globalThis.__SAND_FAILPOINTS__": String(plan.failpoints),
     },
-    plugins: [natives.plugin, shim.plugin, carriedModules(), lateBuiltins()],
+    plugins: [natives.plugin, shim.plugin, pty.plugin, grammar.plugin, carriedModules(), lateBuiltins()],
   });
   const target = resolve(plan.root, plan.outfile);
   const program = result.outputFiles[0].text;
-  const tail = natives.carried() + shim.carried();
+  const tail = natives.carried() + shim.carried() + pty.carried() + grammar.carried();
   const text = Buffer.from(
     plan.cached ? carryProgram({ banner: plan.banner, text: program, tail }) : `${program}${tail}`,
   );

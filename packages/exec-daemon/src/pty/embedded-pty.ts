@@ -5,8 +5,8 @@
 export interface EmbeddedPty {
   /** of the addon itself, in hex; also the name of the folder that it is unpacked to */
   readonly sha256: string;
-  /** the addon as raw deflate, in base64 */
-  readonly deflated: string;
+  /** the addon packed by brotli, in base64 */
+  readonly packed: string;
 }
 
 /** by platform and architecture as in `linux-x64` */

@@ -9,7 +9,7 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import { inflateRawSync } from "node:zlib";
+import { brotliDecompressSync } from "node:zlib";
 import { writeFileAtomicSync } from "@sand/node-kit";
 import { BoxError } from "@sand/protocol";
 import { type EmbeddedPty, embeddedPty } from "./embedded-pty.ts";
@@ -93,7 +93,7 @@ function findCarried(deps: LoadPtyDeps, target: string): string | undefined {
   const folder = join(deps.nativesFolder, native.sha256);
   const file = join(folder, "pty.node");
   if (existsSync(file) && sha256(readFileSync(file)) === native.sha256) return file;
-  const bytes = inflateRawSync(Buffer.from(native.deflated, "base64"));
+  const bytes = brotliDecompressSync(Buffer.from(native.packed, "base64"));
   if (sha256(bytes) !== native.sha256) throw new Error("the carried addon is damaged");
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   writeFileAtomicSync(file, bytes, { mode: 0o600 });
