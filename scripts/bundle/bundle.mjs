@@ -41,7 +41,6 @@ export async function bundle(plan) {
   const shim = embeddedShim(plan);
   const result = await build({
   const pty = embeddedPty(plan.root);
-  const grammar = embeddedGrammar(plan.root);
     absWorkingDir: plan.root,
     entryPoints: [plan.entry],
     outfile: plan.outfile,
@@ -67,11 +66,11 @@ export async function bundle(plan) {
       SAND_FAILPOINTS: String(plan.failpoints),
       "globalThis.__SAND_FAILPOINTS__": String(plan.failpoints),
     },
-    plugins: [natives.plugin, shim.plugin, pty.plugin, grammar.plugin, carriedModules(), lateBuiltins()],
+    plugins: [natives.plugin, shim.plugin, pty.plugin, carriedModules(), lateBuiltins()],
   });
   const target = resolve(plan.root, plan.outfile);
   const program = result.outputFiles[0].text;
-  const tail = natives.carried() + shim.carried() + pty.carried() + grammar.carried();
+  const tail = natives.carried() + shim.carried() + pty.carried();
   const text = Buffer.from(
     plan.cached ? carryProgram({ banner: plan.banner, text: program, tail }) : `${program}${tail}`,
   );
