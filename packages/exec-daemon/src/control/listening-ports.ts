@@ -24,6 +24,7 @@ export interface ListeningPortsDeps {
 }
 
 const portsMax = 1000;
+const pidsAtOnce = 50;
 const searchMaxMs = 5000;
 const searchMaxBytes = 4 * 1024 * 1024;
 
@@ -34,12 +35,9 @@ export async function listPorts(
   const sockets = ["tcp", "tcp6"].flatMap((name) => parseListening(readText(`/proc/self/net/${name}`)));
   const { rows, owners } = deps.owners();
   const wanted = new Set(sockets.map(({ inode }) => inode));
-  const holders = findHolders(
-    rows.map(({ pid }) => pid),
-    wanted,
-  );
+  const pids = rows.map(({ pid }) => pid);
+  const holders = await findHolders(pids, wanted);
   if (deps.user !== undefined) {
-    const pids = rows.map(({ pid }) => pid);
     for (const [inode, pid] of await findHoldersAs(deps.user, pids, wanted)) holders.set(inode, pid);
   }
   const names = new Map(rows.map((row) => [row.pid, row.name]));
@@ -56,9 +54,14 @@ export async function listPorts(
   return { ports: found.slice(0, portsMax), truncated: found.length > portsMax };
 }
 
-function findHolders(pids: readonly number[], wanted: ReadonlySet<string>): Map<string, number> {
+async function findHolders(
+  pids: readonly number[],
+  wanted: ReadonlySet<string>,
+): Promise<Map<string, number>> {
   const holders = new Map<string, number>();
-  for (const pid of pids) {
+  for (const [at, pid] of pids.entries()) {
+    // Other callers' turns, now and then.
+    if (at % pidsAtOnce === pidsAtOnce - 1) await new Promise((resolve) => setImmediate(resolve));
     for (const link of readLinks(pid)) {
       const inode = inodeOf(link);
       // The first that is found is the one that opened it, most often; a child has the same descriptor.

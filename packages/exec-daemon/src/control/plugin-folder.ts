@@ -91,7 +91,10 @@ export function openPluginFolder(root: string): PluginFolder {
         renameSync(fresh, join(root, name));
       } catch (error) {
         rmSync(fresh, { recursive: true, force: true });
-        throw new BoxError("file/io", "the plugin can't be written", { cause: error });
+        throw new BoxError("file/io", `the plugin can't be written to ${root}`, {
+          cause: error,
+          hint: "SAND_PLUGINS_ROOT names a folder that the daemon can write and commands can read",
+        });
       }
       return read(name);
     },

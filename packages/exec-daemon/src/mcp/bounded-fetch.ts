@@ -24,7 +24,10 @@ export function createBoundedFetch(deps: BoundedFetchDeps): Fetch {
     const perEvent = response.headers.get("content-type")?.startsWith("text/event-stream") === true;
     const bounded = limitSize({ body: response.body, perEvent, maxBytes: deps.messageMaxBytes, budget });
     const told = tellBreak(bounded, (error) => {
-      if (init?.signal?.aborted !== true) deps.onBroken(toBreak(error));
+      const broken = toBreak(error);
+      // A stream of notices that nobody waits for is opened again by the SDK.
+      const isAwaited = init?.method === "POST" || broken.code === "mcp/too-large";
+      if (isAwaited && init?.signal?.aborted !== true) deps.onBroken(broken);
     });
     const { status, statusText, headers } = response;
     const answer = new Response(ReadableStream.from(told), { status, statusText, headers });

@@ -1,6 +1,21 @@
-/** The part of a configuration's check that is about HTTP. Pure. */
+/** A server over HTTP as it is configured, and the part of the check that is about HTTP. Pure. */
 import { BoxError } from "@sand/protocol";
-import type { HttpConfig } from "./server-config.ts";
+
+export interface OAuthConfig {
+  readonly clientId: string;
+  /** name of the secret; empty for a public client */
+  readonly clientSecret: string;
+  readonly scope: string;
+}
+
+export interface HttpConfig {
+  readonly kind: "http";
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** header → name of the secret */
+  readonly secretHeaders: Readonly<Record<string, string>>;
+  readonly oauth: OAuthConfig | undefined;
+}
 
 const headerPattern = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/u;
 const urlMaxChars = 4096;

@@ -1,8 +1,8 @@
 /** What the SDK's authorization code flow needs of us: where things are kept and where the person is sent. */
 import type { OAuthClientProvider } from "@modelcontextprotocol/sdk/client/auth.js";
 import type { Clock } from "@sand/protocol";
+import type { OAuthConfig } from "./http-config.ts";
 import { type LoginStore, type StoredLogin, withTokens } from "./login-store.ts";
-import type { OAuthConfig } from "./server-config.ts";
 
 /** A login that a person is in the middle of. */
 export interface PendingLogin {

@@ -6,6 +6,7 @@ import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { BoxError } from "@sand/protocol";
 import { shorten, toMcpError } from "./mcp-errors.ts";
+import { mcpLimits } from "./mcp-limits.ts";
 import { createMcpClient, type ListKind } from "./sdk.ts";
 
 export interface ServerAbout {
@@ -139,7 +140,7 @@ function describe(client: Client): ServerAbout {
   return {
     name: shorten(version?.name ?? ""),
     version: shorten(version?.version ?? ""),
-    instructions: shorten(client.getInstructions() ?? ""),
+    instructions: shorten(client.getInstructions() ?? "", mcpLimits.instructionsMaxChars),
     hasTools: capabilities?.tools !== undefined,
     hasResources: capabilities?.resources !== undefined,
     hasPrompts: capabilities?.prompts !== undefined,

@@ -39,6 +39,6 @@ function withoutPrefix(text: string): string {
   return text.replace(/^MCP error -?\d+: /u, "");
 }
 
-export function shorten(text: string): string {
-  return text.length <= mcpLimits.textMaxChars ? text : `${text.slice(0, mcpLimits.textMaxChars)} …`;
+export function shorten(text: string, maxChars: number = mcpLimits.textMaxChars): string {
+  return text.length <= maxChars ? text : `${text.slice(0, maxChars)} …`;
 }

@@ -47,6 +47,8 @@ export const mcpLimits = {
   listItemsMax: 2000,
   listMaxBytes: 8 * mib,
   textMaxChars: 2000,
+  /** what a server says about itself to a model */
+  instructionsMaxChars: 32_000,
 
   watchersMax: 32,
   /** changes that a watcher hasn't taken yet; one more ends its stream, and it asks again */

@@ -4,7 +4,7 @@
  */
 import { BoxError } from "@sand/protocol";
 import type { McpServer } from "@sand/protocol/exec-mcp";
-import { validateHttp, validateNames } from "./http-config.ts";
+import { type HttpConfig, validateHttp, validateNames } from "./http-config.ts";
 import { mcpLimits } from "./mcp-limits.ts";
 
 export interface StdioConfig {
@@ -18,22 +18,6 @@ export interface StdioConfig {
   readonly maskedPaths: readonly string[];
   /** shown to an enclosed server although they lie where nothing is shown: a plugin's folder */
   readonly readOnlyRoots: readonly string[];
-}
-
-export interface OAuthConfig {
-  readonly clientId: string;
-  /** name of the secret; empty for a public client */
-  readonly clientSecret: string;
-  readonly scope: string;
-}
-
-export interface HttpConfig {
-  readonly kind: "http";
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
-  /** header → name of the secret */
-  readonly secretHeaders: Readonly<Record<string, string>>;
-  readonly oauth: OAuthConfig | undefined;
 }
 
 export interface ServerConfig {

@@ -11,10 +11,10 @@ import { timingSafeEqual } from "node:crypto";
 import { createSingleFlight } from "@sand/node-kit";
 import { BoxError, type Clock } from "@sand/protocol";
 import type { Fetch } from "./bounded-fetch.ts";
+import type { OAuthConfig } from "./http-config.ts";
 import { createLoginProvider, type PendingLogin } from "./login-provider.ts";
 import { type LoginStore, type StoredLogin, withTokens } from "./login-store.ts";
 import { mcpLimits } from "./mcp-limits.ts";
-import type { OAuthConfig } from "./server-config.ts";
 
 export interface ServerLogin {
   /** The header's value; undefined when there is no login. Renews a token that is about to end. */
