@@ -13,8 +13,8 @@ import { dirname, join, resolve } from "node:path";
 import { build } from "esbuild";
 import { carriedModules } from "./carried-modules.mjs";
 import { embeddedNatives } from "./embedded-natives.mjs";
-import { embeddedShim } from "./embedded-shim.mjs";
 import { embeddedPty } from "./embedded-pty.mjs";
+import { embeddedShim } from "./embedded-shim.mjs";
 import { lateBuiltins } from "./late-builtins.mjs";
 import { licenceTexts } from "./licence-texts.mjs";
 import { carryProgram } from "./load-program.mjs";
@@ -39,8 +39,8 @@ export async function bundle(plan) {
   }
   const natives = embeddedNatives(plan.root);
   const shim = embeddedShim(plan);
-  const result = await build({
   const pty = embeddedPty(plan.root);
+  const result = await build({
     absWorkingDir: plan.root,
     entryPoints: [plan.entry],
     outfile: plan.outfile,
