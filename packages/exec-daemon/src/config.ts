@@ -28,11 +28,11 @@ import { type KeeperMode, keeperModes } from "./keeper/keeper-mode.ts";
 export interface DaemonConfig {
   readonly host: string;
   readonly rpcPort: number;
-  readonly token: string;
   readonly ptyPort: number;
   /** somebody asked for exactly that port */
   readonly isPtyPortFixed: boolean;
   readonly ptyAllowedOrigins: readonly string[];
+  readonly token: string;
   /** files that hold secrets; masked from commands and from the file operations */
   readonly secretFiles: readonly string[];
   readonly dataRoot: string;
