@@ -12,6 +12,7 @@ import { chmod, mkdir, rename, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { build } from "esbuild";
 import { carriedModules } from "./carried-modules.mjs";
+import { embeddedGrammar } from "./embedded-grammar.mjs";
 import { embeddedNatives } from "./embedded-natives.mjs";
 import { embeddedPty } from "./embedded-pty.mjs";
 import { embeddedShim } from "./embedded-shim.mjs";
@@ -40,6 +41,7 @@ export async function bundle(plan) {
   const natives = embeddedNatives(plan.root);
   const shim = embeddedShim(plan);
   const pty = embeddedPty(plan.root);
+  const grammar = embeddedGrammar(plan.root);
   const result = await build({
     absWorkingDir: plan.root,
     entryPoints: [plan.entry],
@@ -66,11 +68,11 @@ export async function bundle(plan) {
       SAND_FAILPOINTS: String(plan.failpoints),
       "globalThis.__SAND_FAILPOINTS__": String(plan.failpoints),
     },
-    plugins: [natives.plugin, shim.plugin, pty.plugin, carriedModules(), lateBuiltins()],
+    plugins: [natives.plugin, shim.plugin, pty.plugin, grammar.plugin, carriedModules(), lateBuiltins()],
   });
   const target = resolve(plan.root, plan.outfile);
   const program = result.outputFiles[0].text;
-  const tail = natives.carried() + shim.carried() + pty.carried();
+  const tail = natives.carried() + shim.carried() + pty.carried() + grammar.carried();
   const text = Buffer.from(
     plan.cached ? carryProgram({ banner: plan.banner, text: program, tail }) : `${program}${tail}`,
   );

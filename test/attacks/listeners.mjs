@@ -3,14 +3,20 @@ import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { createServer } from "node:net";
 
+const silenceMaxMs = 300;
+
 export async function listen() {
   let hits = 0;
   const servers = [];
   const open = async (isCounted, options) => {
     const server = createServer((socket) => {
       if (isCounted) hits += 1;
+      const answer = () => socket.end("HTTP/1.0 200 OK\r\ncontent-length: 8\r\n\r\nREACHED\n");
+      // Whoever says nothing is answered as well.
+      const timer = setTimeout(answer, silenceMaxMs);
       socket.on("error", () => undefined);
-      socket.end("HTTP/1.0 200 OK\r\ncontent-length: 8\r\n\r\nREACHED\n");
+      socket.once("data", answer);
+      socket.once("close", () => clearTimeout(timer));
     });
     servers.push(server);
     server.listen(options);

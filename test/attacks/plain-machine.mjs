@@ -9,7 +9,7 @@ import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { policyOf } from "./policy.mjs";
+import { policyOf } from "./policy.ts";
 
 const startMaxMs = 60_000;
 const [folder = "", sandbox = "", ...command] = process.argv.slice(2);

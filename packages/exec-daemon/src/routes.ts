@@ -6,6 +6,7 @@ import type { BoxPolicy } from "./box-policy.ts";
 import { describeCapabilities } from "./control/capabilities.ts";
 import type { OpenedControl } from "./control/open-control.ts";
 import type { Ping } from "./control/ping.ts";
+import { registerPolicyRoutes } from "./enclosure/policy-routes.ts";
 import type { OpenedFiles } from "./files/open-files.ts";
 import type { OpenedKeepers } from "./keeper/open-keepers.ts";
 import type { Ledger } from "./ledger/ledger.ts";
@@ -61,5 +62,6 @@ export function createRoutes(deps: RouteDeps): (router: ConnectRouter) => void {
       forget: (request) => forgetExecution(ledger, request),
     });
     files.register(router);
+    registerPolicyRoutes(router, policy);
   };
 }

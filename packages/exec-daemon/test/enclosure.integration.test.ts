@@ -2,9 +2,12 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { createClient } from "@connectrpc/connect";
+import { createConnectTransport } from "@connectrpc/connect-node";
+import { Policy } from "@sand/protocol/exec";
 import { afterEach, expect, test, vi } from "vitest";
 import { waitUntil } from "../../testkit/src/index.ts";
-import { startTestDaemon, type TestDaemon } from "./daemon-process.ts";
+import { startTestDaemon, type TestDaemon, token } from "./daemon-process.ts";
 import { runToEnd } from "./run-to-end.ts";
 
 // Several daemons for each test, on a machine that may be busy.
@@ -125,4 +128,49 @@ test("a policy that can't be understood ends the start, and a repository's is le
   expect(daemon.log()).toContain("policy.left-out");
   writeFileSync(join(first.dataRoot, "policy.json"), '{"network":"maybe"}');
   await expect(next(daemon)).rejects.toThrow(/ended with 1/u);
+});
+
+test("file tools keep to the same protected paths", async () => {
+  const daemon = await start({ keptPaths: ["./kept"] });
+  execFileSync("git", ["init", "--quiet"], { cwd: daemon.workspace });
+  mkdirSync(join(daemon.workspace, "kept"));
+  const data = Buffer.from("x");
+  const write = (path: string) => daemon.files.write({ path, data, operationId: path });
+  await expect(write("plain.txt")).resolves.toBeDefined();
+  for (const path of [".git/hooks/post-commit", ".git/config", ".mcp.json", ".claude/settings.json"])
+    await expect(write(path)).rejects.toThrow(/protected/u);
+  for (const path of [".git", "kept"])
+    await expect(daemon.files.remove({ path, recursive: true })).rejects.toThrow(/protected/u);
+});
+
+test("a policy explains itself, and a command is read without being run", async () => {
+  const daemon = await start({
+    network: "listed",
+    domains: ["a.test"],
+    executors: { mcp: { network: "none" } },
+  });
+  const policy = createClient(
+    Policy,
+    createConnectTransport({
+      baseUrl: daemon.baseUrl,
+      httpVersion: "1.1",
+      interceptors: [
+        (next) => (request) => {
+          request.header.set("authorization", `Bearer ${token}`);
+          return next(request);
+        },
+      ],
+    }),
+  );
+  expect(await policy.explain({ executor: "mcp" })).toMatchObject({ network: "none", refusal: "" });
+  const shell = await policy.explain({});
+  expect(shell).toMatchObject({ network: "listed", domains: ["a.test"] });
+  expect(shell.reasons).toContainEqual(
+    expect.objectContaining({ rule: "network", value: "listed", layer: "user", applied: true }),
+  );
+  await expect(policy.explain({ executor: "robot" })).rejects.toThrow(/no executor/u);
+  expect(await policy.advise({ command: "rm -r x > log" })).toMatchObject({
+    ...{ understood: true, deletes: ["x"] },
+    redirects: [expect.objectContaining({ path: "log", kind: "write" })],
+  });
 });

@@ -218,6 +218,7 @@ export {
   WatchOverflowSchema,
   WatchStartedSchema,
 } from "./gen/exec/v1/files_pb.js";
+export { Policy } from "./gen/exec/v1/policy_pb.js";
 export type {
   Argv,
   AttachRequest,

@@ -1,3 +1,5 @@
+export type { CommandAdvice } from "./commands/advise-command.ts";
+export { adviseCommand } from "./commands/advise-command.ts";
 export type { SandboxDecision, SandboxMode, SandboxProbe, Technique } from "./decide-sandbox.ts";
 export { decideSandbox, sandboxModes } from "./decide-sandbox.ts";
 export type { MergedPolicy, PolicyFiles, PolicyReason } from "./layers/merge-policies.ts";
@@ -23,3 +25,4 @@ export { probeSandbox } from "./probe-sandbox.ts";
 export type { ProtectedFinder, ProtectedFinds } from "./protect/find-protected.ts";
 export { createProtectedFinder } from "./protect/find-protected.ts";
 export { compileFilter } from "./seccomp/compile-filter.ts";
+export { describeContainerProfile } from "./seccomp/container-profile.ts";

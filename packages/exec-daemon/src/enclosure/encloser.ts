@@ -21,6 +21,8 @@ import {
   throughBridge,
 } from "@sand/sandbox-policy";
 import type { BoxPolicy } from "../box-policy.ts";
+import { canReach } from "../command-user.ts";
+import { findKept } from "./find-kept.ts";
 import { createMountPoints, type MountPoint, type MountPoints } from "./mount-points.ts";
 
 /** What one run asks for beyond its executor's policy; it can open no more than the policy lets it. */
@@ -36,8 +38,8 @@ export interface Encloser {
   readonly mountPoints: MountPoints;
   /** bubblewrap's arguments; what they need in the workspace is there from now until the run is over */
   enclose(runId: string, executor: ExecutorName, asked: EnclosureRequest, run: SandboxRun): readonly string[];
-  /** Why a real path can't be written by this executor, or undefined. */
-  findProtection(executor: ExecutorName, realPath: string): ProtectedPath | undefined;
+  /** What this executor may not write, remove or make, of all that lies where it may. */
+  closedTo(executor: ExecutorName): readonly string[];
 }
 
 interface Planned {
@@ -69,6 +71,7 @@ function createEncloser(policy: BoxPolicy): Encloser {
       roots: [...writable, ...rules.writablePaths, ...roots],
       home: policy.home,
       ignored: mountPoints.made,
+      unsearched: policy.masked.map(({ path }) => path),
     });
   }
 
@@ -76,11 +79,9 @@ function createEncloser(policy: BoxPolicy): Encloser {
     const known = planned.get(finds) ?? new Map<string, Planned>();
     planned.set(finds, known);
     const { keptPaths, protectedPaths } = policy.executors[executor].rules;
-    const key = JSON.stringify([
-      executor,
-      asked,
-      [...keptPaths, ...protectedPaths].map((path) => existsSync(path)),
-    ]);
+    const kept = findKept(keptPaths);
+    const there = protectedPaths.map((path) => existsSync(path));
+    const key = JSON.stringify([executor, asked, there, kept, extraMasks(policy, executor)]);
     // A path that is asked for may come and go, so such a run is planned afresh.
     const isKept = asked.maskedPaths.length === 0 && asked.protectedPaths.length === 0;
     const cached = isKept ? known.get(key) : undefined;
@@ -100,11 +101,9 @@ function createEncloser(policy: BoxPolicy): Encloser {
       const argv = network?.kind === "proxied" ? throughBridge(run.argv, process.execPath) : run.argv;
       return [...args, ...planRunArgs({ ...run, argv })];
     },
-    findProtection(executor, realPath) {
-      const { rules } = policy.executors[executor];
-      const named = rules.protectedPaths.find((path) => isBeneath(realPath, path));
-      if (named !== undefined) return { path: named, how: "read-only", rule: "protectedPaths" };
-      return findIn(executor, []).paths.find(({ path, how }) => how !== "kept" && isBeneath(realPath, path));
+    closedTo(executor) {
+      const found = findIn(executor, []).paths.filter(({ how }) => how !== "kept");
+      return [...policy.executors[executor].rules.protectedPaths, ...found.map(({ path }) => path)];
     },
   };
 }
@@ -127,23 +126,24 @@ function toSandboxPolicy(
     writableRoots: [...rules.writablePaths, ...asked.writableRoots, ...finds.openedRoots],
     readOnlyRoots: [...rules.readOnlyPaths, ...(isBeneath(node, "/tmp") ? [node] : [])],
     reads: rules.reads,
-    masked: [...policy.masked, ...extraMasks(policy, rules.hiddenPaths), ...resolveMasked(asked.maskedPaths)],
+    masked: [...policy.masked, ...extraMasks(policy, executor), ...resolveMasked(asked.maskedPaths)],
     protectedPaths: [
       ...finds.paths,
       ...close(rules.protectedPaths, "protectedPaths"),
       ...close(asked.protectedPaths, "the request"),
-      ...rules.keptPaths
-        .filter((path) => existsSync(path))
-        .map((path): ProtectedPath => ({ path, how: "kept", rule: "keptPaths" })),
+      ...findKept(rules.keptPaths),
     ],
     ...networkOf(policy, executor, asked),
   };
 }
 
-/** What this executor alone may not see; the rest is in the policy's own masks. */
-function extraMasks(policy: BoxPolicy, hiddenPaths: readonly string[]): readonly MaskedPath[] {
+/** What this executor alone may not see, and what of the hidden paths came to be since the start. */
+function extraMasks(policy: BoxPolicy, executor: ExecutorName): readonly MaskedPath[] {
   const known = new Set(policy.masked.map(({ path }) => path));
-  return policy.user === undefined ? resolveMasked(hiddenPaths).filter(({ path }) => !known.has(path)) : [];
+  const { user } = policy;
+  return resolveMasked(policy.executors[executor].rules.hiddenPaths).filter(
+    ({ path }) => !known.has(path) && (user === undefined || canReach(user, path)),
+  );
 }
 
 function networkOf(

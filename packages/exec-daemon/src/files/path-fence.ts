@@ -8,6 +8,7 @@ import { resolve } from "node:path";
 import { BoxError } from "@sand/protocol";
 import { isBeneath } from "@sand/sandbox-policy";
 import type { BoxPolicy } from "../box-policy.ts";
+import { encloserOf } from "../enclosure/encloser.ts";
 import { type AskedPath, asRaw, type RawPath, rawOfAsked, rawOfText } from "./raw-path.ts";
 
 export type Access = "read" | "write";
@@ -36,7 +37,15 @@ export function createPathFence(policy: BoxPolicy): PathFence {
   const isEnclosed = policy.decision.kind === "enclose";
   const closed = policy.masked.map((mask) => rawOfText(mask.path));
   const [workspace, temporary] = [rawOfText(policy.workspaceRoot), rawOfText(policy.temporaryRoot)];
-  const openRoots = isEnclosed ? [workspace, temporary] : [workspace];
+  const { rules } = policy.executors.files;
+  const openRoots = isEnclosed
+    ? [workspace, temporary, ...rules.writablePaths.map((path) => rawOfText(path))]
+    : [workspace];
+  const kept = rules.keptPaths.map((path) => rawOfText(path));
+  const unwritable = (): readonly RawPath[] =>
+    encloserOf(policy)
+      .closedTo("files")
+      .map((path) => rawOfText(path));
   const isOpen = (path: RawPath): boolean => openRoots.some((root) => isBeneath(path, root));
 
   function isClosed(path: RawPath): boolean {
@@ -66,6 +75,13 @@ export function createPathFence(policy: BoxPolicy): PathFence {
       if (isClosed(realPath)) throw new BoxError("file/denied", "this path is closed to agents");
       if (access === "write" && isEnclosed && !isOpen(realPath))
         throw new BoxError("file/denied", "only the workspace and /tmp can be written");
+      if (access === "write" && rules.workspace === "read" && isBeneath(realPath, workspace))
+        throw new BoxError("file/denied", "the policy leaves the workspace for reading only");
+      if (access === "write" && unwritable().some((path) => isBeneath(realPath, path)))
+        throw new BoxError(
+          "file/denied",
+          "this path is protected: git, shells or agents obey what is written there",
+        );
     },
     checkReach(asked, realPath) {
       if (!isOpen(asked) || isOpen(realPath)) return;
@@ -76,6 +92,8 @@ export function createPathFence(policy: BoxPolicy): PathFence {
         throw new BoxError("file/denied", "a root can't be taken away");
       if ([...closed, ...openRoots, ...alwaysClosed].some((path) => isBeneath(path, realPath)))
         throw new BoxError("file/denied", "a part of this folder is closed to agents");
+      if ([...kept, ...unwritable()].some((path) => isBeneath(path, realPath)))
+        throw new BoxError("file/denied", "a part of this is protected from being taken away");
     },
   };
 }

@@ -34,6 +34,8 @@ export interface ProtectedSearch {
   readonly home: string;
   /** mount points of ours that stand for something that isn't there */
   readonly ignored?: ReadonlySet<string>;
+  /** folders of which commands see nothing */
+  readonly unsearched?: readonly string[];
 }
 
 export interface ProtectedFinder {
@@ -74,7 +76,7 @@ export function createProtectedFinder(): ProtectedFinder {
   };
 }
 
-function findProtected({ roots, home }: ProtectedSearch, look: Look): ProtectedFinds {
+function findProtected({ roots, home, unsearched = [] }: ProtectedSearch, look: Look): ProtectedFinds {
   const paths = new Map<string, ProtectedPath>();
   const links = new Map<string, string>();
   const openedRoots = new Set<string>();
@@ -88,7 +90,7 @@ function findProtected({ roots, home }: ProtectedSearch, look: Look): ProtectedF
   };
   const git = createGitFinder({ look, home, add, open: (path) => openedRoots.add(path) });
   for (const root of roots) {
-    for (const folder of foldersBeneath(root, look)) {
+    for (const folder of foldersBeneath(root, look, unsearched)) {
       guard(join(folder, ".git"));
       const isRepository = git.protectWorktree(folder);
       if (isBareRepository(folder, look)) git.protectGitFolder(folder, folder);
@@ -143,14 +145,15 @@ function protectHome(home: string, look: Look, add: NamedDeps["add"]): void {
 }
 
 /** Breadth first, so that the bound cuts off what is deepest. */
-function foldersBeneath(root: string, look: Look): readonly string[] {
+function foldersBeneath(root: string, look: Look, unsearched: readonly string[]): readonly string[] {
   const found: { path: string; depth: number }[] = [{ path: root, depth: 0 }];
   for (let at = 0; at < found.length && found.length < foldersMax; at += 1) {
     const folder = found[at];
     if (folder === undefined || folder.depth >= depthMax) continue;
     for (const entry of look.list(folder.path)) {
       if (!entry.isDirectory() || unsearchedFolders.has(entry.name) || found.length >= foldersMax) continue;
-      found.push({ path: join(folder.path, entry.name), depth: folder.depth + 1 });
+      const path = join(folder.path, entry.name);
+      if (!unsearched.includes(path)) found.push({ path, depth: folder.depth + 1 });
     }
   }
   return found.map(({ path }) => path);
