@@ -232,7 +232,8 @@ describe("terminals", () => {
 
   test("Ctrl-C ends what runs in it, and not the shell", async () => {
     const { handle, type, shows } = await terminal();
-    await type("sleep 100\n");
+    await type("echo rea''dy; sleep 100\n");
+    await shows(/\rready\r\n/u);
     await type("\u0003");
     await type("echo alive$?\n");
     await shows(/\ralive130\r\n/u);

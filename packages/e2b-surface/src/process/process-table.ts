@@ -67,7 +67,8 @@ function toFound(openCommand: OpenCommand, execution: Execution): readonly Found
   const config: ProcessConfig | undefined = readLabel(execution);
   if (config === undefined) return [];
   const process = openCommand(execution, config);
-  const isRunning = execution.state === ExecutionState.RUNNING;
+  // Between the claim and the start there is no process yet: nothing that could be named by a pid, or signalled.
+  const isRunning = execution.state === ExecutionState.RUNNING && execution.pid !== 0;
   return [{ process, isRunning, startedAtMs: Number(execution.acceptedAtMs) }];
 }
 
