@@ -1,10 +1,10 @@
 /** What a server is started with: its own variables and secrets, and nothing of the daemon's or of another server's. */
 import { randomUUID } from "node:crypto";
-import { copyFileSync, readdirSync, readFileSync } from "node:fs";
+import { copyFileSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
-import { token } from "./daemon-process.ts";
-import { codeOf, type McpWorld, oddServer, startMcpWorld } from "./mcp-world.ts";
+import { gather, shell, token } from "./daemon-process.ts";
+import { codeOf, connect, type McpWorld, oddServer, startMcpWorld } from "./mcp-world.ts";
 
 const patientMs = 90_000;
 /** a word that no other program of this machine can have */
@@ -116,6 +116,35 @@ test(
     expect(["ENOENT", "EACCES"].includes(found.data) || found.data.length === 0).toBe(true);
     expect(found.etc).toBe("EROFS");
     expect(readFileSync(join(own.daemon.workspace, "here.txt"), "utf8")).toBe("x");
+  },
+  patientMs,
+);
+
+test(
+  "servers have a policy of their own, apart from that of commands",
+  async () => {
+    const own = await startWorld({ SAND_SANDBOX: "required" });
+    await own.daemon.kill();
+    const policy = { executors: { mcp: { workspace: "read", network: "none" } } };
+    writeFileSync(join(own.daemon.dataRoot, "policy.json"), JSON.stringify(policy), { mode: 0o600 });
+    const next = connect(await own.daemon.again());
+    world = next;
+    const port = new URL(next.daemon.baseUrl).port;
+    const script = `
+      const fs = require("node:fs");
+      const net = require("node:net");
+      let write = "written";
+      try { fs.writeFileSync("by-server.txt", "x"); } catch (error) { write = error.code; }
+      const socket = net.connect(${port}, "127.0.0.1");
+      const tell = (reach) => { process.stderr.write(JSON.stringify({ write, reach }) + "\\n"); process.exit(); };
+      socket.on("connect", () => tell("reached")).on("error", (error) => tell(error.code));
+    `;
+    await next.load({ id: "narrow", command: [process.execPath, "-e", script] });
+    await next.call("narrow", "any").catch(() => undefined);
+    const { data } = await next.mcp.readServerLog({ serverId: "narrow" });
+    expect(JSON.parse(Buffer.from(data).toString())).toEqual({ write: "EROFS", reach: "ECONNREFUSED" });
+    await next.daemon.processes.start(shell("wide", "echo x > by-command.txt && cat by-command.txt"));
+    expect((await gather(next.daemon, "wide")).stdout.toString()).toBe("x\n");
   },
   patientMs,
 );
