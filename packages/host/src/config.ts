@@ -197,6 +197,7 @@ export function readConfig(env: Record<string, string | undefined>, workingFolde
 const daemonNames = [
   ...["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TZ", "NODE_PATH", "NODE_COMPILE_CACHE"],
   ...["SAND_LOG_LEVEL", "SAND_EXEC_LEDGER", "SAND_DEV_INFERENCE_TOKEN_FILE"],
+  ...["SAND_E2B_COMPAT", "SAND_E2B_HOME", "SAND_E2B_PORT", "SAND_E2B_USER"],
 ];
 
 /** By name, so that nothing of ours that is secret can be among it. */
