@@ -67,14 +67,14 @@ function runBare(args) {
 
 const floodText = `head -c ${streamedBytes} /dev/zero`;
 
-async function streamOverRpc({ processes }) {
+async function streamOverRpc({ processes }, keeper) {
   count += 1;
   const processId = `flood-${count}`;
   const startedMs = performance.now();
   await processes.start({ processId, command: { case: "shell", value: floodText } });
   let bytes = 0;
   let lost = 0;
-  for await (const { event } of processes.attach({ processId })) {
+  for await (const { event } of processes.attach({ processId, lossless: keeper === "shim" })) {
     if (event?.kind.case === "output") bytes += event.kind.value.data.length;
     if (event?.kind.case === "gap") lost += Number(event.kind.value.to - event.kind.value.from);
   }
@@ -127,7 +127,7 @@ async function measureRound(keeper, seen) {
     if (name === "true") seen[`cpu ${keeper}`].push((readCpuMs(daemon.pid) - cpuBefore) / times);
   }
   seen["stream bare"].push(await streamBare());
-  const { taken, delivered } = await streamOverRpc(daemon);
+  const { taken, delivered } = await streamOverRpc(daemon, keeper);
   seen[`stream ${keeper}`].push(taken);
   seen[`delivered ${keeper}`].push(delivered);
   seen[`resident ${keeper}`].push(await measureKeepers(daemon));

@@ -21,6 +21,9 @@
 /* how often a group that was told to end is looked at */
 enum { LOOK_EVERY_MS = 50 };
 
+/* how often a spool that waits for its reader is looked at */
+enum { PIN_LOOK_EVERY_MS = 4 };
+
 enum phase { PHASE_RUNNING, PHASE_SETTLING, PHASE_DRAINING, PHASE_LEFT_OPEN };
 
 struct keep {
@@ -29,7 +32,7 @@ struct keep {
   struct child child;
   struct spool spool;
   enum phase phase;
-  bool stop, is_recorded, child_changed, reaped, timed_out, recording, killing, killed;
+  bool stop, is_recorded, waits, child_changed, reaped, timed_out, recording, killing, killed;
   int status;
   int64_t kill_at, killed_at, phase_until, ended_at_ms, oom_before;
 };
@@ -165,6 +168,8 @@ static bool advance(struct keep *keep, int64_t now, void (*tell)(const char *)) 
     keep->phase = PHASE_DRAINING;
     keep->phase_until = now_ms() + order->drain_max_ms;
   }
+  /* A reader that wants all of it has its time also behind the end. */
+  if (keep->phase == PHASE_DRAINING && keep->waits) keep->phase_until = now + order->drain_max_ms;
   if (keep->phase == PHASE_DRAINING && (is_drained(keep) || now >= keep->phase_until)) {
     bool left_open = !is_drained(keep);
     if (!(keep->is_recorded = record_closed(keep, left_open))) return false;
@@ -181,6 +186,7 @@ static bool advance(struct keep *keep, int64_t now, void (*tell)(const char *)) 
 static int next_wait(const struct keep *keep, int64_t now) {
   int wait = wait_until_ms(keep->kill_at, now, -1);
   if (keep->phase != PHASE_RUNNING) wait = wait_until_ms(keep->phase_until, now, wait);
+  if (keep->waits) wait = wait_until_ms(now + PIN_LOOK_EVERY_MS, now, wait);
   return keep->killing ? wait_until_ms(now + LOOK_EVERY_MS, now, wait) : wait;
 }
 
@@ -189,12 +195,12 @@ static void wait_and_serve(struct keep *keep, int64_t now) {
   bool typed_waits = terminal.input_have > 0;
   bool out_is_held = terminal.out_have > 0;
   bool is_terminal = keep->child.master >= 0;
-  short out_wants = (short)((out_is_held ? 0 : POLLIN) |
+  short out_wants = (short)((out_is_held || keep->waits ? 0 : POLLIN) |
                             (is_terminal && (typed_waits || input_waits) ? POLLOUT : 0));
   struct pollfd waits[] = {
     {.fd = keep->signals, .events = POLLIN},
     {.fd = out_wants == 0 ? -1 : keep->child.out, .events = out_wants},
-    {.fd = keep->child.err, .events = POLLIN},
+    {.fd = keep->waits ? -1 : keep->child.err, .events = POLLIN},
     {.fd = is_terminal ? -1 : input.target, .events = input_waits ? POLLOUT : 0},
     {.fd = input.notify, .events = POLLIN},
     {.fd = terminal.listener, .events = POLLIN},
@@ -209,7 +215,7 @@ static void wait_and_serve(struct keep *keep, int64_t now) {
     terminal_receive(&terminal);
   }
   if (waits[5].revents != 0) terminal_accept(&terminal, keep->spool.offsets[STREAM_STDOUT]);
-  if ((waits[1].revents & ~POLLOUT) != 0 && terminal.out_have == 0)
+  if ((waits[1].revents & ~POLLOUT) != 0 && terminal.out_have == 0 && !keep->waits)
     take_output(keep, &keep->child.out, STREAM_STDOUT);
   if (waits[2].revents != 0) take_output(keep, &keep->child.err, STREAM_STDERR);
   if (waits[4].revents != 0 || (waits[3].revents | (waits[1].revents & POLLOUT)) != 0) input_pass(&input);
@@ -230,6 +236,7 @@ static void follow(struct keep *keep, void (*tell)(const char *)) {
     finish_kill(keep, now);
     free_output(keep);
     hang_up(keep);
+    keep->waits = keep->recording && spool_waits(&keep->spool, now);
     if (!advance(keep, now, tell)) return;
     wait_and_serve(keep, now);
   }

@@ -44,6 +44,7 @@ static const struct number_key number_keys[] = {
   NUMBER("recordRetryMaxMs", record_retry_max_ms),
   NUMBER("leftOpenMaxMs", left_open_max_ms),
   NUMBER("infoMaxMs", info_max_ms),
+  NUMBER("pinMaxMs", pin_max_ms),
 };
 
 static const struct {

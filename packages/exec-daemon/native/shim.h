@@ -47,7 +47,7 @@ struct order {
   char *seccomp;
   int64_t with_stdin, sandboxed, kill_ms, uid, gid, tty_uid, no_new_privs, cols, rows;
   int64_t segment_max_bytes, tail_segments_max, kill_grace_ms, settle_max_ms, drain_max_ms;
-  int64_t record_retry_every_ms, record_retry_max_ms, left_open_max_ms, info_max_ms;
+  int64_t record_retry_every_ms, record_retry_max_ms, left_open_max_ms, info_max_ms, pin_max_ms;
   /* the lists, ended by NULL where a program wants that */
   char *argv[ARGS_MAX + 1];
   char *env[ENV_MAX + 1];
@@ -86,12 +86,16 @@ enum { STREAM_STDOUT = 0, STREAM_STDERR = 1 };
 struct spool {
   int folder, file;
   int64_t index, used, segment_max_bytes, tail_segments_max;
+  /* a reader's wish that nothing is dropped from its segment on: since when it is waited for, and up to when */
+  int64_t pin, given_up_pin, pinned_since, pin_max_ms;
   uint64_t next_seq, offsets[2];
 };
 
 void spool_open(struct spool *spool, int folder, const struct order *order);
 /* Keeps one piece; what can't be kept is counted, so that a reader gets a gap for it. */
 void spool_append(struct spool *spool, int stream, const void *bytes, size_t length);
+/* True while the next piece would drop what a reader still wants: then nothing is to be read from the command. */
+bool spool_waits(struct spool *spool, int64_t now);
 uint64_t spool_take_seq(struct spool *spool);
 void spool_close(struct spool *spool);
 

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -51,6 +52,9 @@ void spool_open(struct spool *spool, int folder, const struct order *order) {
     .next_seq = 2,
     .segment_max_bytes = order->segment_max_bytes,
     .tail_segments_max = order->tail_segments_max,
+    .pin = -1,
+    .given_up_pin = -1,
+    .pin_max_ms = order->pin_max_ms,
   };
 }
 
@@ -110,6 +114,33 @@ void spool_append(struct spool *spool, int stream, const void *bytes, size_t len
   append(spool, stream, bytes, length);
   /* Kept or not: the streams go on, and a reader sees from the offsets what is missing. */
   spool->offsets[stream] += length;
+}
+
+/* The lowest segment that a reader still wants, -1 when nobody does. */
+static int64_t read_pin(int folder) {
+  char text[16] = "";
+  int file = openat(folder, "reader.pin", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return -1;
+  ssize_t length = read(file, text, sizeof text - 1);
+  close(file);
+  return length > 0 ? strtoll(text, NULL, 10) : -1;
+}
+
+bool spool_waits(struct spool *spool, int64_t now) {
+  int64_t dropped = spool->index + 1 - spool->tail_segments_max;
+  /* Both streams may be read before we are asked again. */
+  bool is_near_end = spool->used + 2 * (FRAME_HEADER_BYTES + PIECE_BYTES) > spool->segment_max_bytes;
+  if (spool->file < 0 || dropped <= 0 || !is_near_end) return false;
+  int64_t pin = read_pin(spool->folder);
+  if (pin < 0 || pin > dropped || pin == spool->given_up_pin) return false;
+  if (pin != spool->pin) {
+    spool->pin = pin;
+    spool->pinned_since = now;
+  }
+  if (now - spool->pinned_since < spool->pin_max_ms) return true;
+  /* Whoever it was doesn't read any more, or its daemon is gone: the command isn't held up for it again. */
+  spool->given_up_pin = pin;
+  return false;
 }
 
 uint64_t spool_take_seq(struct spool *spool) {

@@ -16,6 +16,8 @@ export const limits = {
   segmentMaxBytes: mib,
   /** segments kept after the first, which always stays; the oldest of these are dropped and readers get a gap */
   tailSegmentsMax: 7,
+  /** a command waits this long for a lossless reader that doesn't move; longer than a stalled one is let live */
+  pinMaxMs: 15_000,
   /** standard input of one execution, in all; more is refused */
   stdinMaxBytes: 64 * mib,
 

@@ -103,7 +103,13 @@ async function open(deps: DaemonDeps, scope: Scope, identity: ProcessIdentity): 
     log,
   });
   scope.defer(() => server.close());
-  const terminals = await startTerminals({ ...deps, policy, ledger, keeper, entry: deps.selfCommand[1] ?? "" });
+  const terminals = await startTerminals({
+    ...deps,
+    policy,
+    ledger,
+    keeper,
+    entry: deps.selfCommand[1] ?? "",
+  });
   scope.defer(() => terminals.close());
   const e2b = await openSurface({ config, policy, routes, terminals: terminals.table, log }, scope);
   await publishDiscovery(scope, config.dataRoot, {

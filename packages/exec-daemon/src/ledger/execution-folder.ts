@@ -13,6 +13,7 @@
  * | `stdin.end`     | daemon     | standard input ends where `stdin.log` ends                                  |
  * | `exit.json`     | keeper     | how it ended; whole, synced soon. The daemon writes `unknown` for a lost one  |
  * | `closed.json`   | keeper     | no output follows; whole, synced soon. The daemon writes it for a lost one    |
+ * | `reader.pin`    | daemon     | the lowest segment of the spool that a lossless reader still wants           |
  * | `terminal.sock` | shim       | the live end of a terminal, as in `native/terminal.c`                        |
  * | `terminal.size` | daemon     | a terminal's last size, for the daemon after this one                        |
  *
@@ -35,6 +36,7 @@ export const executionFiles = {
   closed: "closed.json",
   terminal: "terminal.sock",
   terminalSize: "terminal.size",
+  readerPin: "reader.pin",
 } as const;
 
 export const startedSeq = 1;

@@ -10,6 +10,7 @@ import {
 } from "@sand/protocol/exec";
 import type { Ledger } from "../ledger/ledger.ts";
 import { limits } from "../limits.ts";
+import { createReaderPins } from "../spool/reader-pins.ts";
 import { createEventReader } from "./execution-events.ts";
 import { findExecution } from "./find-execution.ts";
 import { toCursor } from "./to-cursor.ts";
@@ -18,18 +19,21 @@ export function createAttach(
   ledger: Ledger,
   clock: Clock,
 ): (request: AttachRequest, signal: AbortSignal) => AsyncGenerator<AttachResponse> {
+  const pins = createReaderPins();
   let attached = 0;
 
   return async function* attach(request, signal) {
     const execution = findExecution(ledger, request.processId);
     if (attached >= limits.attachesMax) throw new BoxError("exec/too-many", "too many readers are attached");
     attached += 1;
+    const pin = request.lossless ? pins.hold(execution.folder) : undefined;
     try {
       const reader = createEventReader(execution, toCursor(request.after));
       let sentAtMs = clock.nowMs();
       while (!signal.aborted) {
         const seen = execution.changes.version;
         const events = reader.read(limits.attachPageBytes);
+        if (reader.segment !== undefined) pin?.moveTo(reader.segment);
         for (const event of events) yield create(AttachResponseSchema, { event });
         if (reader.ended) return;
         if (events.length > 0) {
@@ -46,6 +50,7 @@ export function createAttach(
         sentAtMs = clock.nowMs();
       }
     } finally {
+      pin?.release();
       attached -= 1;
     }
   };

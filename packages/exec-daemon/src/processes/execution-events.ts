@@ -26,6 +26,8 @@ export interface EventReader {
   readonly cursor: EventCursor;
   /** `closed` was read: nothing follows */
   readonly ended: boolean;
+  /** the segment of the spool that is read next, as far as that is known */
+  readonly segment: number | undefined;
 }
 
 const streams: readonly SpoolStream[] = ["stdout", "stderr"];
@@ -124,6 +126,9 @@ export function createEventReader(execution: TrackedExecution, after: EventCurso
     },
     get ended() {
       return ended;
+    },
+    get segment() {
+      return spool.segment;
     },
   };
 }

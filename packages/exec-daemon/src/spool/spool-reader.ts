@@ -28,6 +28,8 @@ export interface SpoolFrame {
 export interface SpoolReader {
   /** The next frames with a seq of at least `fromSeq`, about `bytesMax` of payload, at least one when there is one. */
   read(fromSeq: number, bytesMax: number): readonly SpoolFrame[];
+  /** the segment that the next read begins in, as far as that is known */
+  readonly segment: number | undefined;
 }
 
 interface Place {
@@ -37,8 +39,10 @@ interface Place {
   readonly nextSeq: number;
 }
 
-/** as much as one frame can hold: a pipe gives at most 64 KiB */
-const readAheadBytes = 256 * 1024;
+/** a pipe gives at most 64 KiB at once: four of the largest frames */
+const readAheadBytes = 4 * (64 * 1024 + frameHeaderBytes);
+/** a frame of this size may keep what was read ahead alive; a smaller one is copied out of it */
+const keptBytes = 16 * 1024;
 
 export function createSpoolReader(folder: string): SpoolReader {
   let place: Place | undefined;
@@ -63,7 +67,12 @@ export function createSpoolReader(folder: string): SpoolReader {
     return frames;
   }
 
-  return { read };
+  return {
+    read,
+    get segment() {
+      return place?.index;
+    },
+  };
 }
 
 interface Scan {
@@ -109,7 +118,7 @@ function scanOpen(file: number, from: Place, fromSeq: number, bytesMax: number):
   return { frames, next: { index: from.index, at, nextSeq }, isAtEnd: false };
 }
 
-/** The payload may reach beyond what was read ahead; a copy, because the window is reused by no one but is large. */
+/** The payload may reach beyond what was read ahead, which is used by nobody else but is large. */
 function sliceOrRead(
   file: number,
   window: { bytes: Buffer; at: number },
@@ -117,13 +126,14 @@ function sliceOrRead(
   length: number,
 ): Buffer {
   const inWindow = start - window.at;
-  if (inWindow + length <= window.bytes.length)
-    return Buffer.from(window.bytes.subarray(inWindow, inWindow + length));
-  return readAt(file, start, length);
+  if (inWindow + length > window.bytes.length) return readAt(file, start, length);
+  const bytes = window.bytes.subarray(inWindow, inWindow + length);
+  return length < keptBytes ? Buffer.from(bytes) : bytes;
 }
 
 function readAt(file: number, position: number, length: number): Buffer {
-  const buffer = Buffer.alloc(length);
+  // Only what was read of it is given away.
+  const buffer = Buffer.allocUnsafe(length);
   let filled = 0;
   while (filled < length) {
     const count = readSync(file, buffer, filled, length - filled, position + filled);

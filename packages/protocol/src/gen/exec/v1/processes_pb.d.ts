@@ -369,6 +369,14 @@ export declare type AttachRequest = Message<"exec.v1.AttachRequest"> & {
    * @generated from field: exec.v1.Cursor after = 2;
    */
   after?: Cursor | undefined;
+
+  /**
+   * The command waits while this reader is behind by what the spool holds, so that nothing is dropped before it; for a
+   * reader that stops reading only a bounded time. Needs the native keeper (Capabilities); else a slow reader gets gaps.
+   *
+   * @generated from field: bool lossless = 3;
+   */
+  lossless: boolean;
 };
 
 /**
