@@ -205,6 +205,24 @@ test("row 44: a flood that the kernel can't hold is said, and what is there afte
   await watch.stop();
 }, 120_000);
 
+test("as many streams as there may be leave room for requests, and one more is refused", async () => {
+  mkdirSync(inWorkspace("crowd"));
+  const ending = new AbortController();
+  let started = 0;
+  const watches = Array.from({ length: 64 }, async () => {
+    for await (const { event } of daemon.files.watch({ path: "crowd" }, { signal: ending.signal }))
+      if (event.case === "started") started += 1;
+  });
+  await until("all watch", () => (started === 64 ? true : undefined));
+  expect(await codeOfWatch({ path: "crowd" })).toBe("exec/too-many");
+  expect((await daemon.files.list({ path: "crowd" })).entries).toEqual([]);
+  ending.abort();
+  await Promise.allSettled(watches);
+  await until("there is room again", async () =>
+    (await codeOfWatch({ path: "crowd" })) === "started" ? true : undefined,
+  );
+});
+
 test("a watch that nobody reads any more leaves no notifier behind", async () => {
   const before = notifiersOf(daemon.child.pid);
   for (let round = 0; round < 5; round += 1) {
