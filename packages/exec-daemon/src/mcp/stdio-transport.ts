@@ -46,11 +46,9 @@ export function createStdioTransport(deps: StdioTransportDeps): Transport {
     transport.onclose?.();
   }
 
-  async function hear(message: object): Promise<void> {
+  function hear(message: object): void {
     try {
       transport.onmessage?.(deps.parseMessage(message));
-      // The SDK hands a notice on a step later, and an answer at once: progress would be lost behind its result.
-      if (!("id" in message)) await Promise.resolve();
     } catch (error) {
       transport.onerror?.(error instanceof Error ? error : new Error(String(error)));
     }
@@ -62,7 +60,9 @@ export function createStdioTransport(deps: StdioTransportDeps): Transport {
     isDraining = true;
     try {
       for (let found = lines.next(); found !== undefined && !isOver; found = lines.next()) {
-        await hear(found.message);
+        hear(found.message);
+        // The SDK hands a notice on a step later, and an answer at once: progress would be lost behind its result.
+        await Promise.resolve();
         const waitMs = budget.take(1, found.bytes);
         if (waitMs === 0) continue;
         server.stdout.pause();
