@@ -5,6 +5,7 @@ import { benchFanOut } from "./fan-out.mjs";
 import { benchFiles } from "./files.mjs";
 import { benchGrowth } from "./growth.mjs";
 import { benchPeer } from "./peer.mjs";
+import { benchPtyEcho } from "./pty-echo.mjs";
 import { benchRest } from "./rest.mjs";
 import { benchSlowClient } from "./slow-client.mjs";
 import { benchStart } from "./start.mjs";
@@ -34,6 +35,13 @@ export const benches = {
       "is how fast the command may write, `delivered` what came to the reader.",
     ].join(" "),
     run: benchExec,
+  },
+  "pty-echo": {
+    about: [
+      "One key typed into `cat` in a terminal, and its echo. A terminal with nothing around it needs some hundredths of a",
+      "millisecond, less than any socket takes; so the second pair of lines stands beside a bare socket before one.",
+    ].join(" "),
+    run: benchPtyEcho,
   },
   growth: {
     about:

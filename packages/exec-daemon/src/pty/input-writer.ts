@@ -2,7 +2,7 @@
  * Writes to a non-blocking descriptor in order and whole. A full terminal takes nothing until its program reads, which
  * may be never; so it is tried again after a pause that grows, and the processor rests meanwhile.
  */
-import { write } from "node:fs";
+import { write, writeSync } from "node:fs";
 import { BoxError } from "@sand/protocol";
 import { ptyLimits } from "./pty-limits.ts";
 
@@ -16,6 +16,8 @@ export interface InputWriter {
 export function createInputWriter(fd: number): InputWriter {
   let last: Promise<void> = Promise.resolve();
   let isClosed = false;
+  /** something waits, and nothing may overtake it */
+  let isBusy = false;
   let wake: (() => void) | undefined;
 
   function pause(ms: number): Promise<void> {
@@ -45,11 +47,30 @@ export function createInputWriter(fd: number): InputWriter {
     }
   }
 
+  /** The descriptor never blocks, and a key that is written at once is echoed sooner. */
+  function writeAtOnce(bytes: Buffer): Buffer {
+    if (isBusy || isClosed) return bytes;
+    try {
+      return bytes.subarray(writeSync(fd, bytes));
+    } catch {
+      // Full, or gone: the patient way says which.
+      return bytes;
+    }
+  }
+
   return {
-    write(bytes) {
+    write(given) {
+      const bytes = writeAtOnce(given);
+      if (bytes.length === 0) return Promise.resolve();
+      isBusy = true;
       const work = last.then(() => writeAll(bytes));
       // What failed is told to its caller; what comes after it is tried for itself.
-      last = work.catch(() => undefined);
+      const done = work
+        .catch(() => undefined)
+        .then(() => {
+          if (last === done) isBusy = false;
+        });
+      last = done;
       return work;
     },
     async close() {

@@ -44,6 +44,8 @@ interface OpenScreen {
   /** bytes that the thread has been sent, and has drawn */
   sent: number;
   drawn: number;
+  /** what is counted as sent and goes with this turn of the loop */
+  readonly unsent: Buffer[];
   isBehind: boolean;
   readonly waiting: Map<
     number,
@@ -85,6 +87,8 @@ export function createScreens(deps: { readonly entry: string; readonly log: Logg
     worker = start();
     for (const one of open.values()) {
       const { size, offset, bytes } = one.events.replay();
+      // The ring has that too.
+      one.unsent.length = 0;
       one.sent = offset;
       one.drawn = offset;
       send({ kind: "open", id: one.id, ...size });
@@ -96,11 +100,21 @@ export function createScreens(deps: { readonly entry: string; readonly log: Logg
     worker?.postMessage(request);
   }
 
+  /** What comes in one turn of the loop is sent as one, when whoever waits for an echo has been served. */
   function feed(one: OpenScreen, bytes: Buffer): void {
     one.sent += bytes.length;
-    // The copy that is posted is the thread's own; the reader's buffer may be a slice of a larger one.
-    send({ kind: "data", id: one.id, bytes: new Uint8Array(bytes) });
+    if (one.unsent.length === 0) setImmediate(() => flush(one));
+    one.unsent.push(bytes);
     noteBehind(one);
+  }
+
+  /** Bytes, sizes and questions reach the thread in their order. */
+  function flush(one: OpenScreen): void {
+    if (one.unsent.length === 0) return;
+    // A copy, since the reader's buffers may be slices of larger ones.
+    const bytes = new Uint8Array(Buffer.concat(one.unsent));
+    one.unsent.length = 0;
+    send({ kind: "data", id: one.id, bytes });
   }
 
   function noteBehind(one: OpenScreen): void {
@@ -143,6 +157,7 @@ export function createScreens(deps: { readonly entry: string; readonly log: Logg
         one.waiting.delete(turn);
         resolve(found);
       }
+      flush(one);
       one.waiting.set(turn, { offset: one.sent, done });
       send({ kind: "snapshot", id: one.id, turn });
     });
@@ -151,12 +166,23 @@ export function createScreens(deps: { readonly entry: string; readonly log: Logg
   return {
     open(id, size, events) {
       worker ??= start();
-      const one: OpenScreen = { id, events, sent: 0, drawn: 0, isBehind: false, waiting: new Map() };
+      const one: OpenScreen = {
+        id,
+        events,
+        sent: 0,
+        drawn: 0,
+        unsent: [],
+        isBehind: false,
+        waiting: new Map(),
+      };
       open.set(id, one);
       send({ kind: "open", id, ...size });
       return {
         write: (bytes) => feed(one, bytes),
-        resize: (next) => send({ kind: "resize", id, ...next }),
+        resize(next) {
+          flush(one);
+          send({ kind: "resize", id, ...next });
+        },
         picture: () => picture(one),
         close() {
           open.delete(id);

@@ -151,9 +151,10 @@ export function openTerminal(deps: TerminalDeps, plan: TerminalPlan): Terminal {
   function onData(bytes: Buffer, offset = ring.end): void {
     if (offset !== ring.end) ring.jump(offset);
     ring.append(bytes);
-    screen.write(bytes);
     lease.update();
+    // Whoever waits for an echo comes before the screen.
     tell((listener) => listener.onOutput());
+    screen.write(bytes);
   }
 
   function onExit(how: TerminalExit): void {
