@@ -327,6 +327,13 @@ describe("moving and removing", () => {
     await files().remove("away");
   });
 
+  test("a path that was forgotten means nothing, and not the home", async () => {
+    await expect(files().remove("")).rejects.toThrow(InvalidArgumentError);
+    await expect(files().rename("", "x")).rejects.toThrow(InvalidArgumentError);
+    await expect(files().rename("x", "")).rejects.toThrow(InvalidArgumentError);
+    expect(existsSync(box.home)).toBe(true);
+  });
+
   test("of a link the link is removed", async () => {
     await files().write("kept/x", "x");
     symlinkSync("kept", here("to-kept"));

@@ -8,7 +8,7 @@ import { checkUser, userOfHeader } from "../choose-user.ts";
 import { keepAlive, keepaliveMs } from "../keep-alive.ts";
 import { limits } from "../limits.ts";
 import { resolvePath } from "../resolve-path.ts";
-import { invalid, sandCodeOf } from "../surface-error.ts";
+import { invalid, notFound, sandCodeOf } from "../surface-error.ts";
 import type { DaemonPorts } from "../surface-ports.ts";
 import type { DescribeFiles } from "./describe-files.ts";
 import { listFolder } from "./list-folder.ts";
@@ -32,6 +32,12 @@ export function registerFilesystem(router: ConnectRouter, deps: FilesystemDeps):
     return resolvePath(path, account.home);
   }
 
+  /** The same where what is there is changed or goes away: a path that was forgotten must not mean the home. */
+  function locateNamed(path: string, context: HandlerContext): string {
+    if (path === "") throw invalid("the path is missing");
+    return locate(path, context);
+  }
+
   async function entryOf(file: FileInfo | undefined): Promise<EntryInit> {
     if (file === undefined) throw new ConnectError("the daemon said nothing of the file", Code.Internal);
     const [entry] = await deps.describe([file]);
@@ -49,16 +55,19 @@ export function registerFilesystem(router: ConnectRouter, deps: FilesystemDeps):
       return { entry: await entryOf(file) };
     },
     async makeDir(request, context) {
-      const { created, file } = await blameNoFolder(files.make({ path: locate(request.path, context) }));
+      const path = locateNamed(request.path, context);
+      const { created, file } = await blameNoFolder(files.make({ path }));
       if (!created && file?.type === FileType.DIRECTORY)
         throw new ConnectError("the folder is there already", Code.AlreadyExists);
       if (!created) throw invalid("there is a file of this name");
       return { entry: await entryOf(file) };
     },
     async move(request, context) {
-      const path = locate(request.source, context);
-      const destination = resolvePath(request.destination, account.home);
+      const path = locateNamed(request.source, context);
+      const destination = locateNamed(request.destination, context);
       const { file } = await files.move({ path, destination, overwrite: true });
+      // Of what isn't there and is moved to where it is, the daemon has nothing to tell.
+      if (file === undefined) throw notFound("there is nothing to move");
       return { entry: await entryOf(file) };
     },
     async listDir(request, context) {
@@ -67,7 +76,7 @@ export function registerFilesystem(router: ConnectRouter, deps: FilesystemDeps):
       return { entries: await deps.describe(await blameNoFolder(listFolder(files, path, depth))) };
     },
     async remove(request, context) {
-      await files.remove({ path: locate(request.path, context), recursive: true });
+      await files.remove({ path: locateNamed(request.path, context), recursive: true });
       return {};
     },
     watchDir: (request, context) =>
