@@ -108,6 +108,7 @@ export const hostSettings = {
 const knownElsewhere = [
   "SAND_SECRETS_FD",
   "SAND_BOX_PTY_PORT",
+  "SAND_PTY_ALLOWED_ORIGINS",
   "SAND_BOX_FORK_ROUTER_PORT",
   "SAND_BOX_PRIMARY_NOVNC_PORT",
   "SAND_BOX_FORK_NOVNC_PORT",
@@ -198,6 +199,7 @@ const daemonNames = [
   ...["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TZ", "NODE_PATH", "NODE_COMPILE_CACHE"],
   ...["SAND_LOG_LEVEL", "SAND_EXEC_LEDGER", "SAND_DEV_INFERENCE_TOKEN_FILE"],
   ...["SAND_E2B_COMPAT", "SAND_E2B_HOME", "SAND_E2B_PORT", "SAND_E2B_USER"],
+  ...["SAND_BOX_PTY_PORT", "SAND_PTY_ALLOWED_ORIGINS"],
 ];
 
 /** By name, so that nothing of ours that is secret can be among it. */
