@@ -2,13 +2,12 @@
  * What it costs to run a command through the daemon: run-and-exit beside a bare `child_process.spawn` of the same
  * program, and streamed output beside a bare pipe. Both are measured with the native shim and with Node keepers.
  */
-import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { createTempFolder } from "../packages/testkit/src/index.ts";
 import { readCpuMs, readResidentMb, startDaemon } from "./measure/host-process.mjs";
-import { searchPath } from "./measure/run-process.mjs";
+import { runNode } from "./measure/run-process.mjs";
 import { line, median } from "./measure/statistics.mjs";
 
 const fromDaemon = createRequire(new URL("../packages/exec-daemon/package.json", import.meta.url));
@@ -43,26 +42,18 @@ async function runOverRpc({ processes }, args) {
   const startedMs = performance.now();
   count += 1;
   const processId = `run-${count}`;
-  await processes.start({ processId, command: { case: "argv", value: { args } } });
-  const { execution } = await processes.wait({ processId, waitMs: 60_000 });
+  const command = { case: "argv", value: { args } };
+  // As the host does it: a short run is told with the answer to its start.
+  const { execution: begun } = await processes.start({ processId, command, settleMs: 2_000 });
+  const execution = begun.closed ? begun : (await processes.wait({ processId, waitMs: 60_000 })).execution;
   if (execution.exited?.code !== 0) throw new Error(`the program ended with ${execution.exited?.code}`);
   return performance.now() - startedMs;
 }
 
-/** Through a shell's `exec`, as the daemon does it too, with its output read. */
-function runBare(args) {
-  const startedMs = performance.now();
-  const child = spawn("/bin/sh", ["-c", 'exec "$@"', "sh", ...args], {
-    env: { PATH: searchPath },
-    detached: true,
-  });
-  child.stdout.resume();
-  child.stderr.resume();
-  child.stdin.end();
-  return new Promise((resolve, reject) => {
-    child.once("error", reject);
-    child.once("close", () => resolve(performance.now() - startedMs));
-  });
+/** The same runs without the daemon, in a process of their own. */
+async function runBare(times, args) {
+  const file = join(import.meta.dirname, "baseline/run-program.mjs");
+  return await runNode(file, [String(times), ...args]);
 }
 
 const floodText = `head -c ${streamedBytes} /dev/zero`;
@@ -83,16 +74,10 @@ async function streamOverRpc({ processes }, keeper) {
   return { taken: streamedBytes / 1e6 / seconds, delivered: bytes / 1e6 / seconds };
 }
 
-function streamBare() {
-  const startedMs = performance.now();
-  const child = spawn("/bin/sh", ["-c", floodText], { env: { PATH: searchPath } });
-  let bytes = 0;
-  child.stdout.on("data", (piece) => {
-    bytes += piece.length;
-  });
-  return new Promise((resolve) => {
-    child.once("close", () => resolve(bytes / 1e3 / (performance.now() - startedMs)));
-  });
+async function streamBare() {
+  const [run] = await runBare(1, ["/bin/sh", "-c", floodText]);
+  if (run.bytes !== streamedBytes) throw new Error(`${run.bytes} bytes came through the bare pipe`);
+  return run.bytes / 1e3 / run.ms;
 }
 
 async function medianOf(times, run) {
@@ -121,7 +106,7 @@ async function measureRound(keeper, seen) {
   for (let at = 0; at < 10; at += 1) await runOverRpc(daemon, programs.true);
   for (const [name, args] of Object.entries(programs)) {
     const times = name === "true" ? runsEach : runsEach / 3;
-    seen[`${name} bare`].push(await medianOf(times, () => runBare(args)));
+    seen[`${name} bare`].push(median((await runBare(times, args)).map(({ ms }) => ms)));
     const cpuBefore = readCpuMs(daemon.pid);
     seen[`${name} ${keeper}`].push(await medianOf(times, () => runOverRpc(daemon, args)));
     if (name === "true") seen[`cpu ${keeper}`].push((readCpuMs(daemon.pid) - cpuBefore) / times);
