@@ -224,13 +224,14 @@ test("as many streams as there may be leave room for requests, and one more is r
 });
 
 test("a watch that nobody reads any more leaves no notifier behind", async () => {
-  const before = notifiersOf(daemon.child.pid);
+  const areGone = () => (notifiersOf(daemon.child.pid) === 0 ? true : undefined);
+  await until("those of the tests before are gone", areGone);
   for (let round = 0; round < 5; round += 1) {
     const watch = await watching({ path: "budget", recursive: true });
-    expect(notifiersOf(daemon.child.pid)).toBeGreaterThan(before);
+    expect(notifiersOf(daemon.child.pid)).toBeGreaterThan(0);
     await watch.stop();
   }
-  await until("all are gone", () => (notifiersOf(daemon.child.pid) === before ? true : undefined));
+  await until("all are gone", areGone);
 });
 
 function notifiersOf(daemonPid: number | undefined): number {
