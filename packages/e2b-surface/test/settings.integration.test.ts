@@ -162,6 +162,20 @@ test("row 60: after clients have gone, descriptors are back at where they were",
   await command.kill();
 });
 
+test("readers and watchers that have gone hold no place: there are more of them than may be there at once", async () => {
+  await at.sandbox.files.makeDir("watched");
+  const command = await at.sandbox.commands.run("sleep 300", { background: true, timeoutMs: 0 });
+  for (let n = 0; n < 80; n += 1)
+    await (await at.sandbox.files.watchDir("watched", () => undefined, { timeoutMs: 0 })).stop();
+  for (let n = 0; n < 530; n += 10) {
+    const connect = () => at.sandbox.commands.connect(command.pid, { timeoutMs: 0 });
+    const readers = await Promise.all(Array.from({ length: 10 }, connect));
+    await Promise.all(readers.map((reader) => reader.disconnect()));
+  }
+  expect((await at.sandbox.commands.run("echo there is room")).stdout).toBe("there is room\n");
+  await command.kill();
+});
+
 /** The count when it has stayed the same for a moment. */
 async function settledDescriptors(): Promise<number> {
   let last = -1;
