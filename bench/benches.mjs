@@ -7,6 +7,7 @@ import { benchGrowth } from "./growth.mjs";
 import { benchPeer } from "./peer.mjs";
 import { benchPtyEcho } from "./pty-echo.mjs";
 import { benchRest } from "./rest.mjs";
+import { benchSandbox } from "./sandbox.mjs";
 import { benchSlowClient } from "./slow-client.mjs";
 import { benchStart } from "./start.mjs";
 
@@ -54,6 +55,13 @@ export const benches = {
       "of the daemon and its file process together.",
     ].join(" "),
     run: benchFiles,
+  },
+  sandbox: {
+    about: [
+      "An enclosed run of `true` beside bubblewrap with the same namespaces and the four mounts that any sandbox has.",
+      "Ours has the filter, the masks and the protected paths of a repository on top, and is planned anew each time.",
+    ].join(" "),
+    run: benchSandbox,
   },
   peer: {
     about: [

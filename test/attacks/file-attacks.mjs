@@ -93,9 +93,9 @@ const secrets = [
     "the token in an argument list",
     "cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n' | grep \"$PLANT\"token && echo BREACH",
   ],
-  ["the token in the data root", 'grep -rsq "$PLANT"token $DATA && echo BREACH'],
+  ["the token in the data root", 'grep -rsq "$PLANT"[t]oken $DATA && echo BREACH'],
   ["the data root's executions", "ls $DATA/executions 2>/dev/null | grep -q . && echo BREACH"],
-  ["a key of ssh", 'grep -sq "$PLANT"token $USER_HOME/.ssh/id_test && echo BREACH'],
+  ["a key of ssh", 'grep -sq "$PLANT"[t]oken $USER_HOME/.ssh/id_test && echo BREACH'],
 ];
 
 const listed = (group, rows) => rows.map(([name, script]) => ({ group, name: `${group}: ${name}`, script }));

@@ -7,12 +7,12 @@
 const direct = (host, port) =>
   `timeout 5 bash -c 'exec 3<>/dev/tcp/${host}/${port} && printf "GET / HTTP/1.0\\r\\n\\r\\n" >&3 && head -c 300 <&3'`;
 
-/** asks the proxy that the environment names, if any, else goes straight */
+/** asks the proxy that the environment names; a tunnel is spoken through at once */
 const proxied = (first) => `timeout 5 bash -c '
   hostport=\${http_proxy#http://}
   [ -n "$hostport" ] || exit 0
   exec 3<>/dev/tcp/\${hostport%:*}/\${hostport#*:}
-  printf "${first}\\r\\nHost: x\\r\\nConnection: close\\r\\n\\r\\nGET / HTTP/1.0\\r\\n\\r\\n" >&3
+  printf "${first}\\r\\nHost: x\\r\\nConnection: close\\r\\n\\r\\n${first.startsWith("CONNECT") ? "GET / HTTP/1.0\\r\\n\\r\\n" : ""}" >&3
   head -c 600 <&3'`;
 
 /** an address in the spelling that it is asked by */

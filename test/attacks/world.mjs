@@ -5,7 +5,6 @@
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
-  cpSync,
   lstatSync,
   mkdirSync,
   readdirSync,
@@ -31,9 +30,10 @@ export function openWorld(places) {
   };
   const template = join(places.base, "template");
   build(at, places.base);
-  for (const part of parts) copyInto(at[part], join(template, part));
+  for (const part of parts) copyEntries(at[part], join(template, part), namesIn(at[part], part));
   if (places.owner !== null) {
-    for (const path of [...parts.map((part) => at[part]), template]) own(places.owner, path);
+    const laidOut = parts.flatMap((part) => namesIn(at[part], part).map((name) => join(at[part], name)));
+    own(places.owner, [template, at.outside, at.main, ...laidOut]);
   }
 
   return {
@@ -41,8 +41,9 @@ export function openWorld(places) {
     /** Everything as it was at the beginning. */
     layOut() {
       for (const part of parts) {
-        empty(at[part], part === "home" ? homeNames : undefined);
-        execFileSync("cp", ["-a", `${join(template, part)}/.`, `${at[part]}/`]);
+        for (const name of part === "home" ? homeNames : readdirSync(at[part]))
+          rmSync(join(at[part], name), { recursive: true, force: true });
+        copyEntries(join(template, part), at[part], readdirSync(join(template, part)));
       }
     },
     snapshot: () => watchedPaths(at).map((path) => `${path}: ${describe(path)}`),
@@ -136,16 +137,16 @@ function describe(path) {
   return `${stat.mode.toString(8)} ${stat.nlink} ${digest}`;
 }
 
-function copyInto(from, to) {
+/** A home holds more than the world's, which stays as it is. */
+function namesIn(folder, part) {
+  return readdirSync(folder).filter((name) => part !== "home" || homeNames.includes(name));
+}
+
+function copyEntries(from, to, names) {
   mkdirSync(to, { recursive: true });
-  cpSync(from, to, { recursive: true, verbatimSymlinks: true, preserveTimestamps: true });
+  if (names.length > 0) execFileSync("cp", ["-a", "--", ...names.map((name) => join(from, name)), to]);
 }
 
-function empty(folder, only) {
-  for (const name of only ?? readdirSync(folder))
-    rmSync(join(folder, name), { recursive: true, force: true });
-}
-
-function own(owner, path) {
-  execFileSync("chown", ["-R", "--no-dereference", owner, path]);
+function own(owner, paths) {
+  execFileSync("chown", ["-R", "--no-dereference", owner, "--", ...paths]);
 }

@@ -2,7 +2,7 @@
  * Puts a command into its executor's sandbox. What is the same from run to run is planned once and kept: the finds
  * change only with the workspace, and the arguments only with them.
  */
-import { existsSync } from "node:fs";
+import { existsSync, lstatSync } from "node:fs";
 import { join } from "node:path";
 import { BoxError, invariant } from "@sand/protocol";
 import {
@@ -141,7 +141,11 @@ function toSandboxPolicy(
 function extraMasks(policy: BoxPolicy, executor: ExecutorName): readonly MaskedPath[] {
   const known = new Set(policy.masked.map(({ path }) => path));
   const { user } = policy;
-  return resolveMasked(policy.executors[executor].rules.hiddenPaths).filter(
+  // Asked with every run, and mostly nothing is there.
+  const there = policy.executors[executor].rules.hiddenPaths.filter(
+    (path) => !known.has(path) && lstatSync(path, { throwIfNoEntry: false }) !== undefined,
+  );
+  return resolveMasked(there).filter(
     ({ path }) => !known.has(path) && (user === undefined || canReach(user, path)),
   );
 }

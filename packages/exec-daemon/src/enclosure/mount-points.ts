@@ -1,6 +1,6 @@
 /**
  * The empty files and folders that a mount needs where nothing is, in somebody's workspace. They are made before a run,
- * shared by runs that need the same one, and removed when none does any more.
+ * shared by runs that need the same one, and removed soon after none does any more: the next run mostly follows at once.
  *
  * 1. One that a living run needs stays: removing it would take the mount away under the run.
  * 2. They are in a journal before they are made, so that a daemon that was killed finds them at its next start.
@@ -35,17 +35,20 @@ export interface GuardedLink {
 export interface MountPoints {
   /** those that are there because of us */
   readonly made: ReadonlySet<string>;
+  /** Runs of an earlier daemon that go on; what none of them needs is removed. */
+  adopt(runIds: readonly string[]): void;
   /** Makes what is missing and keeps it until the run is over. */
   hold(runId: string, points: readonly MountPoint[], links: readonly GuardedLink[]): void;
   release(runId: string): void;
-  /** Removes what no run needs any more; `isOver` is asked about every run that wasn't released. */
+  /** Removes what no run needed at this call and the one before; `isOver` is asked about every run that wasn't released. */
   sweep(isOver: (runId: string) => boolean): void;
+  /** Removes what no run needs. */
+  close(): void;
 }
 
 interface Journal {
   readonly points: readonly MountPoint[];
   readonly links: readonly GuardedLink[];
-  readonly runs: readonly string[];
 }
 
 interface Held {
@@ -57,61 +60,78 @@ export function createMountPoints(journalFile: string, user: CommandUser | undef
   const kinds = new Map<string, MountPoint["kind"]>();
   const runs = new Map<string, Held>();
   const made = new Set<string>();
+  const links = new Map<string, GuardedLink>();
+  /** needed by nobody when it was looked at last */
+  let idle: ReadonlySet<string> = new Set();
   const before = readJournal(journalFile);
   for (const { path, kind } of before.points) {
     kinds.set(path, kind);
     made.add(path);
   }
-  // Which run needs which one isn't known any more, so each needs all.
-  for (const id of before.runs) runs.set(id, { points: new Set(made), links: before.links });
+  for (const link of before.links) links.set(link.path, link);
 
   function save(): void {
     const points = [...kinds].map(([path, kind]) => ({ path, kind }));
-    const links = [...runs.values()].flatMap((held) => held.links);
-    writeJournal(journalFile, { points, links, runs: [...runs.keys()] });
+    writeJournal(journalFile, { points, links: [...links.values()] });
   }
 
-  function tidy(): void {
+  function unneeded(): readonly string[] {
     const needed = new Set([...runs.values()].flatMap((held) => [...held.points]));
-    const unneeded = [...kinds].filter(([path]) => !needed.has(path));
+    return [...kinds.keys()].filter((path) => !needed.has(path));
+  }
+
+  function remove(paths: readonly string[]): void {
+    // Later changes of a link are its owner's.
+    const isOver = runs.size === 0 && links.size > 0;
+    if (isOver) for (const link of links.values()) putBack(link);
+    if (isOver) links.clear();
+    if (paths.length === 0 && !isOver) return;
     // The deepest first: a folder is empty only then.
-    for (const [path, kind] of unneeded.sort(([a], [b]) => b.length - a.length)) {
-      removeEmpty({ path, kind }, user);
+    for (const path of [...paths].sort((a, b) => b.length - a.length)) {
+      removeEmpty({ path, kind: kinds.get(path) ?? "folder" }, user);
       kinds.delete(path);
       made.delete(path);
     }
     save();
   }
 
+  function release(runId: string): void {
+    for (const link of runs.get(runId)?.links ?? []) putBack(link);
+    runs.delete(runId);
+  }
+
   return {
     made,
-    hold(runId, points, links) {
-      if (points.length === 0 && links.length === 0) return;
+    adopt(runIds) {
+      // Which of them needs which one isn't known any more, so each needs all.
+      for (const id of runIds) runs.set(id, { points: new Set(made), links: [...links.values()] });
+      remove(unneeded());
+    },
+    hold(runId, points, guarded) {
+      if (points.length === 0 && guarded.length === 0) return;
       const chain = points.flatMap((point) => [...missingFolders(point.path, made), point]);
-      const fresh = chain.filter(({ path }) => !kinds.has(path) && !exists(path));
+      const fresh = chain.filter(({ path }) => !exists(path));
+      const isNews =
+        fresh.some(({ path }) => !made.has(path)) || guarded.some(({ path }) => !links.has(path));
       for (const { path, kind } of fresh) {
         kinds.set(path, kind);
         made.add(path);
       }
+      for (const link of guarded) links.set(link.path, link);
       const needed = chain.map(({ path }) => path).filter((path) => made.has(path));
-      runs.set(runId, { points: new Set(needed), links });
-      save();
+      runs.set(runId, { points: new Set(needed), links: guarded });
+      if (isNews) save();
       makeEmpty(fresh, user);
     },
-    release(runId) {
-      const held = runs.get(runId);
-      if (held === undefined) return;
-      for (const link of held.links) putBack(link);
-      runs.delete(runId);
-      tidy();
-    },
+    release,
     sweep(isOver) {
-      const over = [...runs.keys()].filter(isOver);
-      for (const id of over) {
-        for (const link of runs.get(id)?.links ?? []) putBack(link);
-        runs.delete(id);
-      }
-      if (over.length > 0 || (runs.size === 0 && kinds.size > 0)) tidy();
+      for (const id of [...runs.keys()].filter(isOver)) release(id);
+      const now = unneeded();
+      remove(now.filter((path) => idle.has(path)));
+      idle = new Set(now);
+    },
+    close() {
+      remove(unneeded());
     },
   };
 }
@@ -178,7 +198,7 @@ function readJournal(file: string): Journal {
     // Written whole, by ourselves.
     return JSON.parse(readFileSync(file, "utf8")) as Journal;
   } catch {
-    return { points: [], links: [], runs: [] };
+    return { points: [], links: [] };
   }
 }
 

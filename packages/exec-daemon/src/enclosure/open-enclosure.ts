@@ -19,7 +19,9 @@ export async function openEnclosure({ policy, ledger, scope, log }: EnclosureDep
   const { mountPoints } = encloserOf(policy);
   const { decision } = policy;
   // What an earlier daemon started and the ledger doesn't know died with it.
-  mountPoints.sweep((id) => ledger.find(id)?.claim === undefined || hasEnded(ledger, id));
+  const running = ledger.list().filter((one) => one.claim !== undefined && one.exit === undefined);
+  mountPoints.adopt(running.map(({ start }) => start.executionId));
+  scope.defer(() => mountPoints.close());
   const egress = await startEgress(policy, log);
   scope.defer(() => egress.close());
   scope.run("remove mount points", async (signal) => {
