@@ -205,6 +205,13 @@ test("row 44: a flood that the kernel can't hold is said, and what is there afte
   await watch.stop();
 }, 120_000);
 
+test("a silent watch says now and then that it is alive", async () => {
+  mkdirSync(inWorkspace("silent"));
+  const watch = await watching({ path: "silent" });
+  await until("it says so", () => watch.seen.find(({ event }) => event.case === "keepalive"));
+  await watch.stop();
+});
+
 test("as many streams as there may be leave room for requests, and one more is refused", async () => {
   mkdirSync(inWorkspace("crowd"));
   const ending = new AbortController();

@@ -34,6 +34,8 @@ export const fileLimits = {
   watchIgnoreMax: 256,
   /** a folder's changes are gathered this long before it is looked at */
   watchSettleMs: 25,
+  /** how often it is looked whether the folder is still there; nobody tells of that while we hold it open */
+  watchCheckMs: 1000,
   watchKeepaliveMs: 5000,
 
   diffQuestionsMax: 32,

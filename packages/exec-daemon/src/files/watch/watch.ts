@@ -113,8 +113,9 @@ async function* follow(
   const home = realPathOf(root);
   try {
     yield { event: { case: "started", value: countsOf(tree, budget) } };
+    let quietMs = 0;
     while (!signal.aborted) {
-      const dirty = await desk.take(fileLimits.watchKeepaliveMs, signal);
+      const dirty = await desk.take(fileLimits.watchCheckMs, signal);
       if (signal.aborted) return;
       if (isGone(root, home)) {
         yield toMessage({ kind: "remove", path: asRaw(""), type: 2 }, undefined);
@@ -125,7 +126,10 @@ async function* follow(
       [changes, gap] = [[], undefined];
       for (const change of told) yield await describe(fence, path, change, request.includeInfo);
       if (reason !== undefined) yield { event: { case: "overflow", value: { reason } } };
-      if (dirty.size === 0) yield { event: { case: "keepalive", value: {} } };
+      quietMs = dirty.size === 0 ? quietMs + fileLimits.watchCheckMs : 0;
+      if (quietMs < fileLimits.watchKeepaliveMs) continue;
+      quietMs = 0;
+      yield { event: { case: "keepalive", value: {} } };
     }
   } finally {
     onFloods.delete(onFlood);
