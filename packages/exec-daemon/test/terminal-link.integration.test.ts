@@ -68,9 +68,12 @@ describe.skipIf(!hasShim)("terminals of the native shim", () => {
   });
 
   test("a terminal whose link isn't read waits, and at its end all of it is there", async () => {
-    const execution = await startTerminal("paused", "seq 1 60000; echo end");
+    const execution = await startTerminal("paused", "stty -echo; echo; read x; seq 1 60000; echo end");
     const { link, ended, text, pieces } = listen(execution, 0);
+    // Somebody has to be connected, or nothing is held up.
+    await until("it has begun", () => text() !== "" || undefined);
     link.pause();
+    await link.write(Buffer.from("\n"));
     await until("the shim has stopped reading", async () => {
       const before = execution.changes.version;
       await new Promise((resolve) => setTimeout(resolve, 200));
@@ -82,7 +85,7 @@ describe.skipIf(!hasShim)("terminals of the native shim", () => {
     await ended;
     expect(pieces.length).toBeGreaterThan(held);
     expect(text().endsWith("60000\r\nend\r\n")).toBe(true);
-    expect(text()).toHaveLength(408_894 + 5);
+    expect(text()).toHaveLength(2 + 408_894 + 5);
   });
 
   test("what a stranger says on a terminal's socket closes it, and the terminal goes on", async () => {
