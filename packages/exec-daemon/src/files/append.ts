@@ -11,7 +11,7 @@ import { adoptOwner } from "./adopt-owner.ts";
 import { checkSize } from "./current-file.ts";
 import { within } from "./descriptor.ts";
 import { errnoOf } from "./file-errors.ts";
-import type { OneByOne } from "./file-verbs.ts";
+import type { OneByOne } from "./one-by-one.ts";
 import { openRegular } from "./open-regular.ts";
 import type { PathFence } from "./path-fence.ts";
 import { newFileMode } from "./replace-file.ts";

@@ -108,9 +108,6 @@ export interface FileStreams {
 
 export type BoxFiles = FileVerbs & FileStreams;
 
-/** Runs work on one path at a time. */
-export type OneByOne = ReturnType<typeof createKeyedMutex>;
-
 export interface FileVerbsDeps {
   readonly policy: BoxPolicy;
   /** absent when the ledger is off */

@@ -22,7 +22,7 @@ import { within } from "./descriptor.ts";
 import { errnoOf } from "./file-errors.ts";
 import { describeAt } from "./file-info.ts";
 import { fileLimits } from "./file-limits.ts";
-import type { OneByOne } from "./file-verbs.ts";
+import type { OneByOne } from "./one-by-one.ts";
 import type { PathFence } from "./path-fence.ts";
 import type { AskedPath } from "./raw-path.ts";
 import { hashHandle } from "./read.ts";

@@ -10,7 +10,7 @@ import { BoxError } from "@sand/protocol";
 import type { FilesWriteRequest, FilesWriteResponseSchema } from "@sand/protocol/exec";
 import { limits } from "../limits.ts";
 import { checkExpected, checkSize, readCurrent } from "./current-file.ts";
-import type { OneByOne } from "./file-verbs.ts";
+import type { OneByOne } from "./one-by-one.ts";
 import type { PathFence } from "./path-fence.ts";
 import { textOf } from "./raw-path.ts";
 import { newFileMode, replaceFile } from "./replace-file.ts";
