@@ -20,6 +20,8 @@ export interface ProcessTable {
   addTerminal(terminal: TerminalProcess): void;
 }
 
+/** commands that are found by their pid without a look at all executions; the oldest are looked for again */
+const recentMax = 256;
 /** terminals that have ended and whose end may still be asked for */
 const endedTerminalsMax = 64;
 
@@ -30,12 +32,41 @@ interface Found {
 }
 
 export function createProcessTable(processes: ProcessesClient): ProcessTable {
-  const openCommand = createCommands(processes);
+  const open = createCommands(processes);
+  const recent = new Map<number, { readonly processId: string; readonly process: RunningProcess }>();
   const terminals: { readonly process: TerminalProcess; readonly startedAtMs: number }[] = [];
+
+  const openCommand: OpenCommand = (execution, config) => {
+    const process = open(execution, config);
+    recent.delete(process.pid);
+    recent.set(process.pid, { processId: execution.processId, process });
+    const [oldest] = recent.keys();
+    if (recent.size > recentMax && oldest !== undefined) recent.delete(oldest);
+    return process;
+  };
+
+  /** What is written to or signalled again and again shouldn't cost a list of everything each time. */
+  async function findRecent(selector: ProcessSelector | undefined): Promise<RunningProcess | undefined> {
+    if (selector?.selector.case !== "pid") return undefined;
+    const pid = selector.selector.value;
+    const terminal = terminals.find(
+      ({ process }) => process.pid === pid && process.terminal.end === undefined,
+    );
+    if (terminal !== undefined) return terminal.process;
+    const command = recent.get(pid);
+    if (command === undefined) return undefined;
+    try {
+      const { execution } = await processes.wait({ processId: command.processId, waitMs: 0 });
+      return execution !== undefined && isRunningNow(execution) ? command.process : undefined;
+    } catch {
+      // Forgotten meanwhile: it isn't among all executions either, and that is for the search to say.
+      return undefined;
+    }
+  }
 
   async function everything(): Promise<readonly Found[]> {
     const { executions } = await processes.list({});
-    const commands = executions.flatMap((execution) => toFound(openCommand, execution));
+    const commands = executions.flatMap((execution) => toFound(open, execution));
     const ownTerminals = terminals.map(({ process, startedAtMs }) => ({
       ...{ process, startedAtMs, isRunning: process.terminal.end === undefined },
     }));
@@ -47,6 +78,8 @@ export function createProcessTable(processes: ProcessesClient): ProcessTable {
     running: async () =>
       (await everything()).filter((found) => found.isRunning).map((found) => found.process),
     async find(selector, which) {
+      const known = await findRecent(selector);
+      if (known !== undefined) return known;
       const matches = (await everything())
         .filter((found) => isMeant(selector, found.process))
         .sort((a, b) => Number(b.isRunning) - Number(a.isRunning) || b.startedAtMs - a.startedAtMs);
@@ -67,9 +100,12 @@ function toFound(openCommand: OpenCommand, execution: Execution): readonly Found
   const config: ProcessConfig | undefined = readLabel(execution);
   if (config === undefined) return [];
   const process = openCommand(execution, config);
-  // Between the claim and the start there is no process yet: nothing that could be named by a pid, or signalled.
-  const isRunning = execution.state === ExecutionState.RUNNING && execution.pid !== 0;
-  return [{ process, isRunning, startedAtMs: Number(execution.acceptedAtMs) }];
+  return [{ process, isRunning: isRunningNow(execution), startedAtMs: Number(execution.acceptedAtMs) }];
+}
+
+/** Between the claim and the start there is no process yet: nothing that could be named by a pid, or signalled. */
+function isRunningNow(execution: Execution): boolean {
+  return execution.state === ExecutionState.RUNNING && execution.pid !== 0;
 }
 
 function isMeant(selector: ProcessSelector | undefined, process: RunningProcess): boolean {
