@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { createTestHome, type TestHome, waitFor } from "./run-sand.ts";
-import { startTestDaemon } from "./test-daemon.ts";
+import { daemonToken, startTestDaemon, type TestDaemon } from "./test-daemon.ts";
 
 const slowMs = 120_000;
 const sources = fileURLToPath(new URL("../src/main.ts", import.meta.url));
@@ -55,6 +55,22 @@ function openPane(home: TestHome, name: string): Pane {
   };
 }
 
+/** A daemon whose terminals end with it: by themselves they would outlive it. */
+async function startDaemon(home: TestHome): Promise<TestDaemon> {
+  const daemon = await startTestDaemon(home);
+  const end = async (): Promise<void> => {
+    const { ptyPort } = JSON.parse(readFileSync(join(home.dataRoot, "exec-daemon.json"), "utf8"));
+    const base = `http://127.0.0.1:${ptyPort}/terminals`;
+    const headers = { authorization: `Bearer ${daemonToken}` };
+    const { terminals } = Object(await (await fetch(base, { headers })).json());
+    await Promise.all(
+      terminals.map(({ id }: { id: string }) => fetch(`${base}/${id}`, { headers, method: "DELETE" })),
+    );
+    await daemon[Symbol.asyncDispose]();
+  };
+  return { pid: daemon.pid, kill: daemon.kill, [Symbol.asyncDispose]: end };
+}
+
 const sand = (...words: readonly string[]): string => `${process.execPath} ${sources} ${words.join(" ")}`;
 const inner = ["attach", "--new", "--", "env", "PS1='inner> '", "bash", "--norc", "--noprofile"];
 
@@ -63,7 +79,7 @@ describe.skipIf(!hasTmux)("a person in a terminal", () => {
     timeout: slowMs,
   }, async () => {
     using home = createTestHome();
-    await using _daemon = await startTestDaemon(home);
+    await using _daemon = await startDaemon(home);
     using pane = openPane(home, "work");
     await pane.shows(/outer\$$/mu);
     pane.line(`${sand(...inner)}; echo "status=$?"; stty -a`);
@@ -73,7 +89,7 @@ describe.skipIf(!hasTmux)("a person in a terminal", () => {
     pane.keys("C-c");
     await pane.shows(/\^C\s+inner>$/mu);
     pane.resize(120, 40);
-    pane.line("stty size");
+    pane.line("until stty size | grep '^40 120$'; do sleep 0.1; done");
     await pane.shows(/^40 120$/mu);
     pane.line("exit 7");
     await pane.shows(/status=7/u);
@@ -84,7 +100,7 @@ describe.skipIf(!hasTmux)("a person in a terminal", () => {
 
   test("leaves by a key and comes back to what ran on", { timeout: slowMs }, async () => {
     using home = createTestHome();
-    await using _daemon = await startTestDaemon(home);
+    await using _daemon = await startDaemon(home);
     using pane = openPane(home, "leave");
     await pane.shows(/outer\$$/mu);
     pane.line(`clear; ${sand(...inner)}; echo "status=$?"`);
@@ -102,7 +118,7 @@ describe.skipIf(!hasTmux)("a person in a terminal", () => {
 
   test("a second one is refused with a way out, looks on, and takes over", { timeout: slowMs }, async () => {
     using home = createTestHome();
-    await using _daemon = await startTestDaemon(home);
+    await using _daemon = await startDaemon(home);
     using first = openPane(home, "first");
     using second = openPane(home, "second");
     await first.shows(/outer\$$/mu);
@@ -124,7 +140,7 @@ describe.skipIf(!hasTmux)("a person in a terminal", () => {
 
   test("a signal that ends it gives the terminal back", { timeout: slowMs }, async () => {
     using home = createTestHome();
-    await using _daemon = await startTestDaemon(home);
+    await using _daemon = await startDaemon(home);
     using pane = openPane(home, "signal");
     await pane.shows(/outer\$$/mu);
     pane.line(`echo $$ > ${join(home.folder, "outer.pid")}; ${sand(...inner)}; echo "status=$?"; stty -a`);
@@ -148,7 +164,7 @@ describe.skipIf(!hasTmux)("a person in a terminal", () => {
     pane.line("kept=remembered; echo kept");
     await pane.shows(/^kept$/mu);
     await daemon.kill();
-    await using _again = await startTestDaemon(home);
+    await using _again = await startDaemon(home);
     await waitFor(
       "it is attached again",
       () => {
@@ -170,7 +186,7 @@ test("without a terminal, a daemon or a thing to open, one line says what to do"
 }, async () => {
   using home = createTestHome();
   expect((await home.run(["attach"])).stderr).toMatch(/no execution daemon runs\n {2}it starts with/u);
-  await using _daemon = await startTestDaemon(home);
+  await using _daemon = await startDaemon(home);
   const piped = await home.run(["attach", "--new"]);
   expect(piped.code).toBe(2);
   expect(piped.stderr).toMatch(/needs a terminal of its own/u);
