@@ -58,8 +58,9 @@ export const benches = {
   },
   sandbox: {
     about: [
-      "An enclosed run of `true` beside bubblewrap with the same namespaces and the four mounts that any sandbox has.",
-      "Ours has the filter, the masks and the protected paths of a repository on top, and is planned anew each time.",
+      "An enclosed run of `true` beside bubblewrap told to do the same mounts, and beside one with the four mounts that",
+      "any sandbox has. Ours is planned with each run and has the filter; a mount costs some 0.2 ms, and a repository",
+      "has about a dozen of them on top.",
     ].join(" "),
     run: benchSandbox,
   },

@@ -82,7 +82,7 @@ test("a protected path is a mount of its own, and so is every folder between it 
   ] as const;
   expect(mountsOf({ workspaceRoot: "/w", masked: [], protectedPaths }).split(" --")).toEqual([
     "--bind /w /w",
-    ...["ro-bind /w/.mcp.json /w/.mcp.json", "ro-bind /w/.sand /w/.sand", "bind /w/a /w/a"],
+    ...["ro-bind /w/.mcp.json /w/.mcp.json", "perms 0555", "tmpfs /w/.sand", "bind /w/a /w/a"],
     ...["bind /w/notes /w/notes", "bind /w/a/.git /w/a/.git", "ro-bind /w/a/.git/hooks /w/a/.git/hooks"],
   ]);
 });

@@ -5,6 +5,7 @@
  * The architecture is looked at first, because a number means another call on another one: a foreign one kills the
  * process, and x32's numbers (x64 with a high bit) don't exist.
  */
+import { invariant } from "@sand/protocol";
 import { type Condition, errnos, type FilterRule, filterRules, netlinkFamily } from "./filter-rules.ts";
 import { type Architecture, numberOf } from "./syscall-numbers.ts";
 
@@ -28,15 +29,43 @@ export function compileFilter(architecture: Architecture): Uint8Array {
     answer(answers.kill),
     load(offsets.number),
     ...(architecture === "x64" ? [jump(codes.jumpAbove, x32Bit, 0, 1), refuse(errnos.ENOSYS)] : []),
-    ...filterRules.flatMap((rule) => compileRule(rule, architecture)),
-    answer(answers.allow),
+    ...compileSearch(numberRules(architecture)),
   ];
   return encode(program);
 }
 
-function compileRule(rule: FilterRule, architecture: Architecture): readonly Instruction[] {
-  const number = numberOf(rule.name, architecture);
-  if (number === null) return [];
+interface NumberedRule {
+  readonly number: number;
+  readonly rule: FilterRule;
+}
+
+function numberRules(architecture: Architecture): readonly NumberedRule[] {
+  return filterRules
+    .flatMap((rule) => {
+      const number = numberOf(rule.name, architecture);
+      return number === null ? [] : [{ number, rule }];
+    })
+    .sort((a, b) => a.number - b.number);
+}
+
+/** a few numbers are compared one after the other */
+const leafMax = 4;
+
+/** By halves: the kernel goes through the program for every number there is when it takes a filter, at each start. */
+function compileSearch(rules: readonly NumberedRule[]): readonly Instruction[] {
+  const middle = Math.floor(rules.length / 2);
+  const split = rules[middle];
+  if (rules.length <= leafMax || split === undefined)
+    return [...rules.flatMap((one) => compileRule(one)), answer(answers.allow)];
+  const below = compileSearch(rules.slice(0, middle));
+  return [
+    jump(codes.jumpAbove, split.number, below.length, 0),
+    ...below,
+    ...compileSearch(rules.slice(middle)),
+  ];
+}
+
+function compileRule({ number, rule }: NumberedRule): readonly Instruction[] {
   const body = rule.name === "socket" ? [...compileNetlink(), ...compileBody(rule)] : compileBody(rule);
   return [jump(codes.jumpEqual, number, 0, body.length), ...body];
 }
@@ -91,6 +120,10 @@ const equal = (k: number, jumpTrue: number, jumpFalse: number): Instruction =>
   jump(codes.jumpEqual, k, jumpTrue, jumpFalse);
 
 function encode(program: readonly Instruction[]): Uint8Array {
+  invariant(
+    program.every(({ jumpTrue, jumpFalse }) => jumpTrue < 256 && jumpFalse < 256),
+    "a jump of a filter has eight bits",
+  );
   const bytes = new DataView(new ArrayBuffer(program.length * 8));
   program.forEach((instruction, at) => {
     bytes.setUint16(at * 8, instruction.code, true);
