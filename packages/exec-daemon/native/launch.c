@@ -182,12 +182,13 @@ static void run_child(const struct order *order, struct ends *ends) {
   _exit(127);
 }
 
-/* bubblewrap tells the namespace's first process in a few bytes of JSON; 0 when it ended without. All of it is read:
- * it writes in pieces, and SIGPIPE would end it over one that nobody takes. */
+/*
+ * bubblewrap tells the namespace's first process in a few bytes of JSON; 0 when it ended without. All of it is read: it
+ * writes in pieces, and would be killed by a pipe that closes before its last one.
+ */
 static pid_t read_inner_pid(int info, int64_t longest_ms) {
   static char text[INFO_MAX_BYTES];
   size_t have = 0;
-  pid_t inner = 0;
   for (int64_t until = now_ms() + longest_ms; have + 1 < sizeof text;) {
     struct pollfd wait = {.fd = info, .events = POLLIN};
     if (poll(&wait, 1, wait_until_ms(until, now_ms(), -1)) == 0) break;
@@ -195,15 +196,10 @@ static pid_t read_inner_pid(int info, int64_t longest_ms) {
     if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (count <= 0) break;
     have += (size_t)count;
-    text[have] = '\0';
-    char *found = strstr(text, "\"child-pid\":");
-    if (found == NULL) continue;
-    char *end;
-    long pid = strtol(found + strlen("\"child-pid\":"), &end, 10);
-    /* Only a number that is followed by something is whole. */
-    if (pid > 0 && *end != '\0') inner = (pid_t)pid;
   }
-  return inner;
+  text[have] = '\0';
+  char *found = strstr(text, "\"child-pid\":");
+  return found == NULL ? 0 : (pid_t)strtol(found + strlen("\"child-pid\":"), NULL, 10);
 }
 
 static bool fail(struct child *child, int error) {

@@ -171,6 +171,15 @@ describe.skipIf(!hasShim)("the native shim", () => {
     expect(readFileSync(join(group, "cgroup.procs"), "utf8")).not.toBe("");
   });
 
+  test("a sandbox that tells its first process in pieces isn't cut off", async () => {
+    // As bubblewrap does it, with a pause where the rest of its answer is still to come.
+    const script =
+      "printf '{ \"child-pid\": %s,' $$ >&3; sleep 0.3; printf ' \"rest\": 1 }' >&3; exec 3>&-; echo on";
+    const { code, stdout, execution } = await world.run("pieces", script, { sandboxed: true });
+    expect([code, stdout]).toEqual([0, "on\n"]);
+    expect(execution.started?.pid).toBeGreaterThan(1);
+  });
+
   test("told to end, a shim ends its command and records how", async () => {
     const execution = await world.start("told", "trap 'exit 5' TERM; while :; do sleep 0.05; done");
     const { claim } = execution;
