@@ -39,7 +39,13 @@ export async function startE2bBox(env: Record<string, string> = {}): Promise<E2b
   const folder = mkdtempSync(join(tmpdir(), "sand-e2b-"));
   mkdirSync(join(folder, "workspace"));
   mkdirSync(join(folder, "home"));
-  return await startIn(folder, env);
+  try {
+    return await startIn(folder, env);
+  } catch (error) {
+    await endCommands(folder);
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+    throw error;
+  }
 }
 
 async function startIn(folder: string, env: Record<string, string>): Promise<E2bBox> {

@@ -11,9 +11,9 @@ export type {
 export {
   EntryInfoSchema,
   EventType,
-  FileType as EntryType,
   Filesystem,
   FilesystemEventSchema,
+  FileType as EntryType,
   WatchDirResponseSchema,
 } from "./gen/filesystem/filesystem_pb.js";
 export type {
