@@ -87,7 +87,8 @@ static bool open_streams(const struct order *order, struct child *child, struct 
   bool asks_info = order->sandboxed != 0 && !wants_terminal(order);
   if (asks_info && !open_pipe(info, &ends->info, true)) return false;
   for (size_t at = 0; at < order->open_file_count; at += 1) {
-    ends->files[at] = open(order->open_files[at], O_RDONLY | O_CLOEXEC);
+    int mode = at + 1 == order->save_file_at ? O_WRONLY | O_APPEND : O_RDONLY;
+    ends->files[at] = open(order->open_files[at], mode | O_CLOEXEC);
     if (ends->files[at] < 0) return false;
   }
   return true;

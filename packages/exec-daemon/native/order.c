@@ -92,6 +92,10 @@ static bool set_field(struct order *order, const char *key, char *value) {
   if (strcmp(key, "env") == 0) return add(order->env, &order->envc, ENV_MAX, value);
   if (strcmp(key, "openFile") == 0)
     return add(order->open_files, &order->open_file_count, OPEN_FILES_MAX, value);
+  if (strcmp(key, "saveFile") == 0) {
+    order->save_file_at = order->open_file_count + 1;
+    return add(order->open_files, &order->open_file_count, OPEN_FILES_MAX, value);
+  }
   if (strcmp(key, "rlimit") == 0) return add_rlimit(order, value);
   char **text = strcmp(key, "folder") == 0    ? &order->folder
                 : strcmp(key, "cwd") == 0     ? &order->cwd

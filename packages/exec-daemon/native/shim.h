@@ -41,6 +41,8 @@ struct order {
   char *folder;
   char *cwd;
   size_t argc, envc, open_file_count, rlimit_count;
+  /* which of the files, counted from one, is opened for appending; the others are for reading */
+  size_t save_file_at;
   /* a directory of a version 2 hierarchy to make and start in; NULL is none */
   char *cgroup;
   /* a file with a seccomp program for the command; NULL is none */

@@ -39,6 +39,8 @@ export interface DaemonConfig {
   readonly workspaceRoot: string;
   /** where plugins are installed: in reach of commands, and theirs to read only */
   readonly pluginsRoot: string;
+  /** where background commands can be read as files: in reach of commands, and theirs to read only */
+  readonly terminalsRoot: string;
   readonly sandbox: SandboxMode;
   /** what keeps executions: the native shim, Node processes, or the better one that works */
   readonly keeper: KeeperMode;
@@ -111,6 +113,12 @@ export const daemonSettings = {
     fallback: "",
     about: "where plugins are installed; beside the data root when not set",
   }),
+  terminalsRoot: setting({
+    names: ["SAND_BOX_TERMINALS_DIRECTORY"],
+    parse: textValue,
+    fallback: "",
+    about: "where the output of background commands is kept as files; beside the data root when not set",
+  }),
   sandbox: setting({
     names: ["SAND_SANDBOX"],
     parse: oneOf(sandboxModes),
@@ -149,7 +157,7 @@ export const daemonSettings = {
 const knownElsewhere = [
   ...["SAND_HOST_PORT", "SAND_GATEWAY_TOKEN", "SAND_GATEWAY_BIND_HOST", "SAND_USE_EXISTING_BOX_EXEC_DAEMON"],
   ...["SAND_DEV_INFERENCE_TOKEN_FILE", "SAND_BACKEND_URL", "SAND_SUPERVISOR_ENABLED", "SAND_BOX_AUTO_UPDATE"],
-  ...["SAND_TREE_SITTER_NODE_DEPS", "SAND_BOX_TERMINALS_DIRECTORY", "SAND_BOX_FORK_ROUTER_PORT"],
+  ...["SAND_TREE_SITTER_NODE_DEPS", "SAND_BOX_FORK_ROUTER_PORT"],
   ...["SAND_BOX_PRIMARY_NOVNC_PORT", "SAND_BOX_FORK_NOVNC_PORT", "SAND_SECRETS_FD", "SAND_USER_DATA_DIR"],
 ];
 
@@ -192,6 +200,7 @@ export function parseDaemonConfig(env: Env): DaemonConfig {
     secretFiles: secretFiles.map((path) => resolve(path)),
     dataRoot,
     pluginsRoot: resolve(values.pluginsRoot || `${dataRoot}-plugins`),
+    terminalsRoot: resolve(values.terminalsRoot || `${dataRoot}-terminals`),
     workspaceRoot: resolve(values.workspaceRoot || (existsSync("/workspace") ? "/workspace" : process.cwd())),
     sandbox: values.sandbox,
     keeper: values.keeper,

@@ -20,6 +20,7 @@ import { createSignal, type SignalDeps } from "./processes/signal.ts";
 import { createStart, type StartDeps } from "./processes/start.ts";
 import { createWait } from "./processes/wait.ts";
 import { createStdinVerbs } from "./processes/write.ts";
+import type { OpenedShells } from "./shells/open-shells.ts";
 
 export interface RouteDeps {
   readonly control: OpenedControl;
@@ -29,14 +30,16 @@ export interface RouteDeps {
   readonly keeper: OpenedKeepers;
   readonly ping: Ping;
   readonly files: OpenedFiles;
+  readonly shells: OpenedShells;
   readonly start: StartDeps;
   readonly signal: SignalDeps;
 }
 
 export function createRoutes(deps: RouteDeps): (router: ConnectRouter) => void {
   const { ledger, policy, files } = deps;
+  const startOne = createStart(deps.start);
   const [start, attach, read, wait] = [
-    createSettlingStart(createStart(deps.start), ledger),
+    createSettlingStart(startOne, ledger),
     createAttach(ledger, deps.signal.clock),
     createRead(ledger),
     createWait(ledger),
@@ -62,6 +65,7 @@ export function createRoutes(deps: RouteDeps): (router: ConnectRouter) => void {
       forget: (request) => forgetExecution(ledger, request),
     });
     files.register(router);
+    deps.shells.register(router, startOne);
     registerPolicyRoutes(router, policy);
   };
 }

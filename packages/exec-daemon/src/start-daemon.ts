@@ -16,10 +16,10 @@ import {
 import { invariant } from "@sand/protocol";
 import { type BoxPolicy, openBoxPolicy } from "./box-policy.ts";
 import type { DaemonConfig } from "./config.ts";
-import { createBoxEnvironment } from "./control/box-environment.ts";
+import { type BoxEnvironment, createBoxEnvironment } from "./control/box-environment.ts";
 import { withEnvironment } from "./control/live-policy.ts";
 import { openControl } from "./control/open-control.ts";
-import { createPing } from "./control/ping.ts";
+import { createPing, type Ping } from "./control/ping.ts";
 import { takeDaemonLock } from "./daemon-lock.ts";
 import { publishDiscovery } from "./discovery-file.ts";
 import type { E2bDeps } from "./e2b/open-e2b-surface.ts";
@@ -31,6 +31,7 @@ import { limits } from "./limits.ts";
 import { startTerminals } from "./pty/start-terminals.ts";
 import { createRoutes } from "./routes.ts";
 import { startRpcServer } from "./rpc-server.ts";
+import { openShells } from "./shells/open-shells.ts";
 
 export interface Daemon extends AsyncDisposable {
   readonly port: number;
@@ -74,27 +75,7 @@ async function open(deps: DaemonDeps, scope: Scope, identity: ProcessIdentity): 
   await openEnclosure({ policy, ledger, scope, log });
   const ping = createPing({ ledger, identity, workspaceRoot: policy.workspaceRoot });
   scope.defer(() => ping[Symbol.dispose]());
-  const run = (name: string, work: (signal: AbortSignal) => Promise<void>): void => scope.run(name, work);
-  const control = openControl({ ...config, policy, environment, ledger, scope, log });
-  const routes = createRoutes({
-    control,
-    ledger,
-    policy,
-    sandbox: config.sandbox,
-    keeper,
-    ping,
-    files: openBoxFiles({ ...config, selfCommand: deps.selfCommand, policy, log, scope }),
-    start: {
-      ledger,
-      keepers: keeper.pool,
-      policy,
-      clock: systemClock,
-      ledgerEnabled: config.ledger,
-      secretsFor: environment.commandSecrets,
-      run: (name, work) => void followKeeper(work, log, name),
-    },
-    signal: { ledger, clock: systemClock, run },
-  });
+  const routes = openRoutes({ ...deps, scope, policy, environment, ledger, keeper, ping });
   const server = await startRpcServer({
     host: config.host,
     port: config.rpcPort,
@@ -127,6 +108,43 @@ async function open(deps: DaemonDeps, scope: Scope, identity: ProcessIdentity): 
     "the exec-daemon is ready",
   );
   return server.port;
+}
+
+interface RouteParts extends DaemonDeps {
+  readonly scope: Scope;
+  readonly policy: BoxPolicy;
+  readonly environment: BoxEnvironment;
+  readonly ledger: Ledger;
+  readonly keeper: OpenedKeepers;
+  readonly ping: Ping;
+}
+
+function openRoutes({ config, log, selfCommand, ...parts }: RouteParts) {
+  const { scope, policy, environment, ledger, keeper, ping } = parts;
+  const run = (name: string, work: (signal: AbortSignal) => Promise<void>): void => scope.run(name, work);
+  const control = openControl({ ...config, policy, environment, ledger, scope, log });
+  const shells = openShells({ ...config, policy, environment, ledger, scope, log });
+  return createRoutes({
+    shells,
+    control,
+    ledger,
+    policy,
+    sandbox: config.sandbox,
+    keeper,
+    ping,
+    files: openBoxFiles({ ...config, selfCommand, policy, log, scope }),
+    start: {
+      ledger,
+      keepers: keeper.pool,
+      policy,
+      clock: systemClock,
+      ledgerEnabled: config.ledger,
+      secretsFor: environment.commandSecrets,
+      run: (name, work) => void followKeeper(work, log, name),
+      onStarted: shells.onStarted,
+    },
+    signal: { ledger, clock: systemClock, run },
+  });
 }
 
 /** Loaded only when it is asked for. */

@@ -70,6 +70,8 @@ export const errorCodes = {
   "box/unauthorized": { http: 503, connect: "unauthenticated", retry: "never", public: true },
   "exec/invalid": { http: 400, connect: "invalid_argument", retry: "never", public: true },
   "exec/unknown-execution": { http: 404, connect: "not_found", retry: "never", public: true },
+  "exec/unknown-session": { http: 404, connect: "not_found", retry: "never", public: true },
+  "exec/session-busy": { http: 409, connect: "failed_precondition", retry: "later", public: true },
   "exec/internal": { http: 500, connect: "internal", retry: "later", public: false },
   "exec/key-conflict": { http: 409, connect: "already_exists", retry: "never", public: true },
   "exec/too-many": { http: 429, connect: "resource_exhausted", retry: "later", public: true },

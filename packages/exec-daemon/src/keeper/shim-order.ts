@@ -39,6 +39,7 @@ export function encodeShimOrder(folder: string, launch: LaunchPlan, cgroup: stri
     ["folder", folder],
     ...programFields(launch),
     ...(launch.openFiles ?? []).map((path): Field => ["openFile", path]),
+    ...(launch.saveFile === undefined ? [] : [["saveFile", launch.saveFile] as const]),
     ["stdin", launch.stdin ? "1" : "0"],
     ["sandboxed", launch.sandboxed ? "1" : "0"],
     ["killMs", String(Math.trunc(launch.killMs))],

@@ -17,7 +17,10 @@ export async function spawnCommand(launch: LaunchPlan, pipes: CommandPipes): Pro
   const [program, ...args] = launch.argv;
   if (program === undefined) return { kind: "failed", code: 127, message: "there is no program to run" };
   if (needsShim(launch)) return { kind: "failed", code: 126, message: "only the native shim can keep this" };
-  const opened = (launch.openFiles ?? []).map((path) => openSync(path, "r"));
+  const opened = [
+    ...(launch.openFiles ?? []).map((path) => openSync(path, "r")),
+    ...(launch.saveFile === undefined ? [] : [openSync(launch.saveFile, "a")]),
+  ];
   const child = spawn(program, args, {
     cwd: launch.cwd,
     env: { ...launch.env },

@@ -24,6 +24,8 @@ export interface LaunchPlan {
   readonly policyHash?: string;
   /** opened for reading before anything else, as the descriptors 4, 5, … of the argv; whoever keeps the run does it */
   readonly openFiles?: readonly string[];
+  /** opened for appending, as the descriptor behind those; it is there already */
+  readonly saveFile?: string;
   /** absent: pipes. Only the native shim can keep a terminal; its output is the execution's standard output */
   readonly terminal?: { readonly cols: number; readonly rows: number };
   /** what only the native shim can do; a Node keeper refuses a plan that asks for it */
@@ -50,6 +52,8 @@ export interface StartRecord {
   readonly lineage: { readonly agentId: string; readonly turnId: string };
   /** the caller's own; absent when there are none */
   readonly labels?: Readonly<Record<string, string>>;
+  /** what people read of a background command; absent for others, whose caller knows it */
+  readonly shown?: { readonly command: string; readonly cwd: string };
   readonly launch: LaunchPlan;
 }
 

@@ -11,8 +11,13 @@ export interface ProcessRow {
 
 /** The processes whose first environment names this execution. One that cleared its environment isn't found. */
 export function findMarked(executionId: string, user?: CommandUser): readonly number[] {
-  if (user !== undefined) return findMarkedAs(user, `${markerName}=${executionId}`);
-  const marker = `\0${markerName}=${executionId}\0`;
+  return findWithVariable(markerName, executionId, user);
+}
+
+/** The same for any variable. */
+export function findWithVariable(name: string, value: string, user?: CommandUser): readonly number[] {
+  if (user !== undefined) return findMarkedAs(user, `${name}=${value}`);
+  const marker = `\0${name}=${value}\0`;
   return listPids().filter((pid) => `\0${readText(`/proc/${pid}/environ`)}`.includes(marker));
 }
 

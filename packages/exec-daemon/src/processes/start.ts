@@ -4,6 +4,7 @@
  * The intent is on disk before a keeper hears of it, and the keeper claims it before it spawns. So a repeat after a
  * crash finds: nothing (start it), an unclaimed intent (nothing ran: start it), a claimed one (it is, or was, running).
  */
+import { resolve } from "node:path";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { createKeyedMutex, failpoint } from "@sand/node-kit";
 import { BoxError, type Clock } from "@sand/protocol";
@@ -12,7 +13,7 @@ import type { BoxPolicy } from "../box-policy.ts";
 import { encloserOf } from "../enclosure/encloser.ts";
 import type { KeeperPool, KeeperReport } from "../keeper/keeper-pool.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import type { StartRecord } from "../ledger/records.ts";
+import type { LaunchPlan, StartRecord } from "../ledger/records.ts";
 import type { TrackedExecution } from "../ledger/tracked-execution.ts";
 import { limits } from "../limits.ts";
 import { addSecrets } from "./add-secrets.ts";
@@ -30,21 +31,36 @@ export interface StartDeps {
   readonly secretsFor: (agentId: string) => Readonly<Record<string, string>>;
   /** Runs what outlives the call. */
   readonly run: (name: string, work: () => Promise<void>) => void;
+  /** Hears of each execution that came to run. */
+  readonly onStarted: (execution: TrackedExecution) => void;
 }
+
+/** What a caller inside the daemon adds to the plan of a request. */
+export interface StartExtras {
+  /** descriptors behind those of the plan itself */
+  readonly openFiles: readonly string[];
+  readonly saveFile?: string;
+  /** what people read of it when it runs in the background */
+  readonly shown: NonNullable<StartRecord["shown"]>;
+}
+
+export type Start = (
+  request: StartRequest,
+  extras?: StartExtras,
+) => Promise<MessageInitShape<typeof StartResponseSchema>>;
 
 const asKept = { executor: "shell", opener: "keeper" } as const;
 
 /** a keeper may die before it claims; the next one gets the same intent */
 const launchAttemptsMax = 3;
 
-export function createStart(
-  deps: StartDeps,
-): (request: StartRequest) => Promise<MessageInitShape<typeof StartResponseSchema>> {
+export function createStart(deps: StartDeps): Start {
   const oneByOne = createKeyedMutex();
   let launching = 0;
 
   async function startOnce(
     request: StartRequest,
+    extras: StartExtras | undefined,
   ): Promise<{ existing: boolean; execution: TrackedExecution }> {
     const digest = computeDigest(request);
     const known = deps.ledgerEnabled ? deps.ledger.find(request.processId) : undefined;
@@ -59,22 +75,24 @@ export function createStart(
     launching += 1;
     try {
       const secrets = deps.secretsFor(request.lineage?.agentId ?? "");
-      const plan = addSecrets(planLaunch(deps.policy, request, asKept), secrets);
-      const start = toRecord(request, digest, plan, deps.clock.nowMs());
+      const plan = addExtras(addSecrets(planLaunch(deps.policy, request, asKept), secrets), extras);
+      const shown = extras?.shown ?? describeStart(deps.policy, request);
+      const start = toRecord(request, { digest, shown, plan, nowMs: deps.clock.nowMs() });
       const execution = await (known === undefined
         ? deps.ledger.add(start)
         : deps.ledger.renew(known, start));
       failpoint("exec.intended");
       await launch(deps, execution);
+      deps.onStarted(execution);
       return { existing: false, execution };
     } finally {
       launching -= 1;
     }
   }
 
-  return async (request) => {
+  return async (request, extras) => {
     validateStart(request);
-    const { existing, execution } = await oneByOne(request.processId, () => startOnce(request));
+    const { existing, execution } = await oneByOne(request.processId, () => startOnce(request, extras));
     failpoint("exec.started");
     return { existing, execution: toExecution(execution) };
   };
@@ -108,12 +126,14 @@ async function awaitStart(execution: TrackedExecution, isGone: () => boolean): P
   }
 }
 
-function toRecord(
-  request: StartRequest,
-  digest: string,
-  launchPlan: StartRecord["launch"],
-  nowMs: number,
-): StartRecord {
+interface Planned {
+  readonly digest: string;
+  readonly shown: NonNullable<StartRecord["shown"]>;
+  readonly plan: LaunchPlan;
+  readonly nowMs: number;
+}
+
+function toRecord(request: StartRequest, { digest, shown, plan, nowMs }: Planned): StartRecord {
   return {
     version: 1,
     executionId: request.processId,
@@ -122,6 +142,22 @@ function toRecord(
     background: request.background,
     lineage: { agentId: request.lineage?.agentId ?? "", turnId: request.lineage?.turnId ?? "" },
     ...(Object.keys(request.labels).length === 0 ? {} : { labels: { ...request.labels } }),
-    launch: launchPlan,
+    ...(request.background ? { shown } : {}),
+    launch: plan,
   };
+}
+
+function addExtras(plan: LaunchPlan, extras: StartExtras | undefined): LaunchPlan {
+  if (extras === undefined) return plan;
+  const { openFiles, saveFile } = extras;
+  return {
+    ...plan,
+    openFiles: [...(plan.openFiles ?? []), ...openFiles],
+    ...(saveFile === undefined ? {} : { saveFile }),
+  };
+}
+
+function describeStart(policy: BoxPolicy, { command, cwd }: StartRequest): NonNullable<StartRecord["shown"]> {
+  const words = command.case === "argv" ? command.value.args : [command.value ?? ""];
+  return { command: words.join(" "), cwd: resolve(policy.workspaceRoot, cwd) };
 }

@@ -1,0 +1,142 @@
+/**
+ * bash for sessions. A command is a shell of its own that first reads, from a descriptor, the program below with the
+ * state of the one before, and at its end writes its state to another one.
+ *
+ * 1. The command is read by `eval` in the shell itself, so that it changes that shell; its input is its own.
+ * 2. The state is written when the text is through, and by a trap when the shell ends before that: by `exit`, by
+ *    `set -e`, by a signal that can be handled. Only `exec` and SIGKILL leave nothing.
+ * 3. Functions and aliases of the session may have any name, also of a builtin. Ours run by `builtin`, and aliases are
+ *    made last.
+ */
+import type { LoadPlan, ShellProgram, StateDescriptors } from "./shell-program.ts";
+import { keepOptions, quoteWord, type StateRecord, stateMagic } from "./shell-state.ts";
+
+/** variables that belong to the one process; `__sand_` is ours */
+const processVariables =
+  "_|__sand_*|BASH|BASHOPTS|BASHPID|BASH_[!E]*|COMP_*|COMPREPLY|DIRSTACK|EPOCH*|EUID|FUNCNAME|GROUPS|HISTCMD|HOSTNAME|" +
+  "HOSTTYPE|LINENO|MACHTYPE|OPTARG|OPTERR|OPTIND|OSTYPE|PIPESTATUS|PPID|PWD|RANDOM|SECONDS|SHELLOPTS|SHLVL|SRANDOM|UID";
+
+/** they would keep the next command from running, or mean something only to a person at a terminal */
+const droppedOptions = ["onecmd", "noexec", "history", "histexpand", "monitor", "emacs", "vi", "privileged"];
+const droppedShopts: ReadonlySet<string> = new Set(["login_shell", "restricted_shell"]);
+/** what a new shell sets by itself, so that it has to go when the session has unset it */
+const ownVariables = ["IFS", "PS4", "OLDPWD", "TERM", "PATH"];
+
+const saveProgram = `__sand_save() {
+builtin local __sand_names __sand_name
+{
+builtin printf '${stateMagic}\\0shopt\\0\\0'
+builtin shopt -p
+builtin printf '\\0options\\0\\0'
+builtin set +o
+builtin set +efuvx +o posix
+builtin shopt -u nocasematch
+builtin printf '\\0cwd\\0\\0'
+builtin pwd
+builtin printf '\\0umask\\0\\0'
+builtin umask -p
+builtin printf '\\0arguments\\0\\0'
+if (($# > 0)); then builtin printf ' %q' "$@"; fi
+builtin printf '\\0alias\\0\\0'
+builtin alias -p
+builtin mapfile -t __sand_names < <(builtin compgen -A function)
+for __sand_name in "\${__sand_names[@]}"; do
+case $__sand_name in __sand_*) builtin continue;; esac
+builtin printf '\\0function\\0%s\\0' "$__sand_name"
+builtin declare -f -- "$__sand_name"
+done
+builtin printf '\\0function-flags\\0\\0'
+builtin declare -F
+builtin mapfile -t __sand_names < <(builtin compgen -v)
+for __sand_name in "\${__sand_names[@]}"; do
+case $__sand_name in ${processVariables}) builtin continue;; esac
+builtin printf '\\0variable\\0%s\\0' "$__sand_name"
+builtin declare -p -- "$__sand_name"
+done
+builtin printf '\\0end\\0\\0\\0'
+} >&"$__sand_fd"
+}
+__sand_finish() { ( __sand_save "\${@:2}" ); __sand_saved=1; builtin return "$1"; }
+`;
+
+const noSaveProgram = `__sand_finish() { builtin return "$1"; }
+`;
+
+function argv(
+  path: string,
+  command: string,
+  { load }: StateDescriptors,
+  isLogin: boolean,
+): readonly string[] {
+  // On one line, so that what the command says of its own lines is right, and so that no alias is known when it is read.
+  const stub = [
+    `IFS= builtin read -r -d "" -u ${load} __sand_load`,
+    `builtin exec ${load}<&-`,
+    "__sand_command=$1",
+    "builtin shift",
+    'builtin eval "$__sand_load"',
+    'builtin eval "$__sand_command"',
+    '{ __sand_finish "$?" "$@"; } 2>/dev/null',
+  ].join("; ");
+  return [path, ...(isLogin ? ["--login"] : ["--noprofile"]), "--norc", "-c", stub, "bash", command];
+}
+
+function loadText({ records, cwd, unset, saves, keepErrexit, descriptors }: LoadPlan): string {
+  const of = (kind: StateRecord["kind"]) => records.filter((record) => record.kind === kind);
+  const dropped = new Set([...droppedOptions, ...(keepErrexit ? [] : ["errexit"])]);
+  const variables = of("variable").filter(isVariable);
+  const isNew = records.length === 0;
+  const own = isNew ? [] : ownVariables.filter((name) => !variables.some((record) => record.name === name));
+  const gone = [...new Set([...unset, ...own])];
+  const lines = [
+    saves ? saveProgram : noSaveProgram,
+    ...(saves ? [`builtin exec {__sand_fd}>&${descriptors.save} ${descriptors.save}>&-`] : []),
+    "builtin shopt -s expand_aliases",
+    ...of("shopt").flatMap(({ code }) => keepOptions(code, droppedShopts).map((line) => `builtin ${line}`)),
+    ...(gone.length === 0 ? [] : [`builtin unset -v ${gone.join(" ")}`]),
+    // The word must be bare for the shell to read an array behind it; no function of the session is there yet.
+    ...variables.map(({ code }) => code),
+    ...changeFolder(cwd),
+    // What changing the folder has set isn't what the session had.
+    ...variables.filter(({ name }) => name === "OLDPWD").map(({ code }) => code),
+    ...of("umask").map(({ code }) => `builtin ${code}`),
+    ...of("arguments").map(({ code }) => `builtin set --${code}`),
+    ...of("function").map(({ code }) => code),
+    ...of("function-flags").flatMap(({ code }) =>
+      code
+        .split("\n")
+        .filter(isFlagged)
+        .map((line) => `builtin ${line}`),
+    ),
+    ...(saves ? [`builtin trap '{ [[ \${__sand_saved-} ]] || __sand_save "$@"; } 2>/dev/null' EXIT`] : []),
+    "builtin unset -v __sand_load",
+    ...of("alias").map(({ code }) => code),
+    ...of("options").flatMap(({ code }) => keepOptions(code, dropped).map((line) => `builtin ${line}`)),
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+function changeFolder(cwd: string | undefined): readonly string[] {
+  if (cwd === undefined) return [];
+  const gone = "sand: the folder of this session is gone: %s\\n";
+  const word = quoteWord(cwd);
+  return [`builtin cd -- ${word} 2>/dev/null || builtin printf ${quoteWord(gone)} ${word} >&2`];
+}
+
+/** It sets the one variable that it is named for, and nothing else. */
+function isVariable({ name, code }: StateRecord): boolean {
+  const match = /^declare -[-A-Za-z]+ ([A-Za-z_][A-Za-z0-9_]*)(?:=|\n?$)/u.exec(code);
+  return match?.[1] === name;
+}
+
+/** Ours aren't the session's, and a function without flags needs nothing said. */
+function isFlagged(line: string): boolean {
+  return /^declare -f[a-z]+ (?!__sand_)\S+$/u.test(line);
+}
+
+export const bashProgram: ShellProgram = {
+  paths: ["/bin/bash", "/usr/bin/bash"],
+  argv,
+  loadText,
+  loginFiles: ["/etc/profile", "/etc/bash.bashrc", ".bash_profile", ".bash_login", ".profile", ".bashrc"],
+};

@@ -1,0 +1,48 @@
+/**
+ * The door to the daemon's services for shells that remember and for tmux. It is apart from `exec.ts` because only who
+ * speaks of such shells needs it.
+ */
+export type {
+  ShellLastRun,
+  ShellSession,
+  ShellsCreateRequest,
+  ShellsCreateResponse,
+  ShellsEndRequest,
+  ShellsEndResponse,
+  ShellsGetRequest,
+  ShellsGetResponse,
+  ShellsListRequest,
+  ShellsListResponse,
+  ShellsRunRequest,
+  ShellsRunResponse,
+  TmuxCreateRequest,
+  TmuxCreateResponse,
+  TmuxKillRequest,
+  TmuxKillResponse,
+  TmuxListRequest,
+  TmuxListResponse,
+  TmuxSession,
+} from "./gen/exec/v1/shells_pb.js";
+export {
+  ShellLastRunSchema,
+  ShellSessionSchema,
+  Shells,
+  ShellsCreateRequestSchema,
+  ShellsCreateResponseSchema,
+  ShellsEndRequestSchema,
+  ShellsEndResponseSchema,
+  ShellsGetRequestSchema,
+  ShellsGetResponseSchema,
+  ShellsListRequestSchema,
+  ShellsListResponseSchema,
+  ShellsRunRequestSchema,
+  ShellsRunResponseSchema,
+  Tmux,
+  TmuxCreateRequestSchema,
+  TmuxCreateResponseSchema,
+  TmuxKillRequestSchema,
+  TmuxKillResponseSchema,
+  TmuxListRequestSchema,
+  TmuxListResponseSchema,
+  TmuxSessionSchema,
+} from "./gen/exec/v1/shells_pb.js";
