@@ -96,6 +96,7 @@ describe.skipIf(missing !== undefined)(
           workspace: "/workspace",
         },
         ...{ home: "/home/box", dataRoot: "/home/box/sand-data", owner: "1000:1000", network: true },
+        only: process.env.SAND_ATTACKS_ONLY,
       };
       await place(box, "/opt/settings.json", JSON.stringify(settings), "0:0");
       const { stdout } = await promisify(execFile)(

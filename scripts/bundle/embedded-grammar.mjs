@@ -30,6 +30,7 @@ export const readGrammar = () => ({ runtime: readCarried("runtime"), bash: readC
  */
 export function embeddedGrammar(root) {
   let isUsed = false;
+  const { resolve } = createRequire(join(root, "packages/sandbox-policy/package.json"));
   const plugin = {
     name: "embedded-grammar",
     setup(build) {
@@ -37,9 +38,10 @@ export function embeddedGrammar(root) {
         isUsed = true;
         return { contents: reader, loader: "js" };
       });
+      // The module for `import` makes a `require` of its own, which hides the one of a CommonJS bundle.
+      build.onResolve({ filter: /^web-tree-sitter$/ }, () => ({ path: resolve("web-tree-sitter") }));
     },
   };
-  const { resolve } = createRequire(join(root, "packages/sandbox-policy/package.json"));
   const carried = () =>
     isUsed
       ? Object.entries(files)

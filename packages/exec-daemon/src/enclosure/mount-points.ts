@@ -83,7 +83,7 @@ export function createMountPoints(journalFile: string, user: CommandUser | undef
   function remove(paths: readonly string[]): void {
     // Later changes of a link are its owner's.
     const isOver = runs.size === 0 && links.size > 0;
-    if (isOver) for (const link of links.values()) putBack(link);
+    if (isOver) for (const link of links.values()) putBack(link, user);
     if (isOver) links.clear();
     if (paths.length === 0 && !isOver) return;
     // The deepest first: a folder is empty only then.
@@ -96,7 +96,7 @@ export function createMountPoints(journalFile: string, user: CommandUser | undef
   }
 
   function release(runId: string): void {
-    for (const link of runs.get(runId)?.links ?? []) putBack(link);
+    for (const link of runs.get(runId)?.links ?? []) putBack(link, user);
     runs.delete(runId);
   }
 
@@ -169,11 +169,17 @@ function removeEmpty({ path, kind }: MountPoint, user: CommandUser | undefined):
 }
 
 /** What stands in the link's place now is kept beside it, for somebody to look at. */
-function putBack({ path, target }: GuardedLink): void {
+function putBack({ path, target }: GuardedLink, user: CommandUser | undefined): void {
   attempt(() => {
     const stat = lstatSync(path, { throwIfNoEntry: false });
     if (stat?.isSymbolicLink() === true && readlinkSync(path) === target) return;
-    if (stat !== undefined) renameSync(path, `${path}.replaced-by-a-command-${Date.now()}`);
+    const aside = `${path}.replaced-by-a-command-${Date.now()}`;
+    if (user !== undefined) {
+      if (stat !== undefined) runQuietly(user, ["/bin/mv", "--no-target-directory", "--", path, aside]);
+      runQuietly(user, ["/bin/ln", "-s", "--no-target-directory", "--", target, path]);
+      return;
+    }
+    if (stat !== undefined) renameSync(path, aside);
     symlinkSync(target, path);
   });
 }
