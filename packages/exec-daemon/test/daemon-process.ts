@@ -32,15 +32,24 @@ export interface TestDaemon {
   dispose(): Promise<void>;
 }
 
-export async function startTestDaemon(env: Record<string, string> = {}): Promise<TestDaemon> {
+/** `prefix`: a program and its arguments that become the daemon. */
+export async function startTestDaemon(
+  env: Record<string, string> = {},
+  prefix: readonly string[] = [],
+): Promise<TestDaemon> {
   const folder = mkdtempSync(join(tmpdir(), "sand-daemon-"));
   mkdirSync(join(folder, "workspace"));
-  return await startIn(folder, env);
+  return await startIn(folder, env, prefix);
 }
 
-async function startIn(folder: string, env: Record<string, string>): Promise<TestDaemon> {
+async function startIn(
+  folder: string,
+  env: Record<string, string>,
+  prefix: readonly string[],
+): Promise<TestDaemon> {
   const [dataRoot, workspace] = [join(folder, "data"), join(folder, "workspace")];
-  const child = spawn(process.execPath, [entry], {
+  const [program = process.execPath, ...args] = [...prefix, process.execPath, entry];
+  const child = spawn(program, args, {
     cwd: folder,
     env: {
       PATH: process.env.PATH ?? "",
@@ -82,7 +91,7 @@ async function startIn(folder: string, env: Record<string, string>): Promise<Tes
     processes: createClient(Processes, transport),
     files: createClient(Files, transport),
     control: createClient(Control, transport),
-    again: (more) => startIn(folder, { ...env, ...more }),
+    again: (more) => startIn(folder, { ...env, ...more }, prefix),
     async dispose() {
       await kill();
       await endKeepers(dataRoot);

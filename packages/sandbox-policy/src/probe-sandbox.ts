@@ -121,7 +121,7 @@ async function runCanary(
   const said = await runOnce(wrap([program, ...args]), options.filterFile);
   return said.output === canaryText
     ? { works: true }
-    : { works: false, missing: nameMissing(said.complaint) };
+    : { works: false, missing: nameMissing(said.complaint, pieces.network && !pieces.filter) };
 }
 
 async function runOnce(
@@ -159,8 +159,11 @@ function countFilters(): number {
   return Number(line?.[1] ?? 0);
 }
 
-/** Puts bubblewrap's own complaint into words that say what to change. */
-export function nameMissing(complaint: string): string {
+/**
+ * Puts bubblewrap's own complaint into words that say what to change. It makes all of its namespaces at once, so which
+ * one was refused shows only by what else works: `isNetworkAlone` where it is tried because the rest does.
+ */
+export function nameMissing(complaint: string, isNetworkAlone: boolean): string {
   const lines = complaint.split("\n");
   if (lines.includes("canary: no filter")) return "the kernel takes no filter of system calls (seccomp) here";
   if (lines.includes("canary: network")) return "a network of its own shows more than loopback";
@@ -170,7 +173,8 @@ export function nameMissing(complaint: string): string {
     .trim();
   if (line === undefined) return "bubblewrap started, but its canary did not see itself alone";
   if (/seccomp/iu.test(line)) return `a filter of system calls (seccomp) can't be set here (${line})`;
-  if (/loopback|RTM_|netlink/iu.test(line)) return `a network namespace can't be set up here (${line})`;
+  if (isNetworkAlone || /loopback|RTM_|netlink/iu.test(line))
+    return `a network namespace can't be set up here (${line})`;
   if (/namespace|uid map|user_ns|clone|unshare/iu.test(line))
     return `user namespaces are not allowed here (${line})`;
   if (/proc/iu.test(line)) return `a fresh /proc can't be mounted here (${line})`;

@@ -30,6 +30,8 @@ export interface ShimBackendDeps {
 
 /** what is reported when no program came up, as shells do */
 const notStarted: TerminalExit = { code: 127, signal: null };
+/** Its keeper died, so nobody saw how it ended, and nothing is made up. */
+const unknownEnd: TerminalExit = { code: null, signal: null };
 
 export function createShimBackend(deps: ShimBackendDeps): TerminalBackend {
   return {
@@ -154,7 +156,8 @@ function readSize(folder: string): TerminalSize | undefined {
 }
 
 function exitOf({ exit }: TrackedExecution): TerminalExit {
-  return exit?.outcome === "known" ? { code: exit.exit.code, signal: exit.exit.signal } : notStarted;
+  if (exit === undefined) return notStarted;
+  return exit.outcome === "known" ? { code: exit.exit.code, signal: exit.exit.signal } : unknownEnd;
 }
 
 function toRecord(plan: TerminalLaunch, nowMs: number): StartRecord {
