@@ -14,7 +14,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -34,7 +33,7 @@ struct keep {
   enum phase phase;
   bool stop, is_recorded, waits, child_changed, reaped, timed_out, recording, killing, killed;
   int status;
-  int64_t kill_at, killed_at, phase_until, ended_at_ms, oom_before;
+  int64_t kill_at, killed_at, phase_until, ended_at_ms, oom_before, look_at;
 };
 
 /* large and reused, so they aren't on the stack */
@@ -46,16 +45,18 @@ static void read_signals(struct keep *keep) {
   if (told_to_end(keep->signals, &keep->child_changed)) keep->stop = true;
 }
 
-/*
- * Only this process knows that the command runs and how it ended, so a disk that is full for a while is waited for. A
- * folder that was removed never comes back: nobody will ask for this execution.
- */
+/* A command whose data root was removed has nobody left who could ask for it or end it. */
+static void look_at_folder(struct keep *keep, int64_t now) {
+  if (keep->order->folder_look_every_ms <= 0 || now < keep->look_at) return;
+  keep->look_at = now + keep->order->folder_look_every_ms;
+  if (is_removed(keep->folder)) keep->stop = true;
+}
+
+/* Only this process knows that the command runs and how it ended, so a disk that is full for a while is waited for. */
 static bool record_patiently(struct keep *keep, const char *name, const char *text) {
   for (int64_t until = now_ms() + keep->order->record_retry_max_ms;;) {
     if (write_record(keep->folder, name, text) == 0) return true;
-    struct stat folder;
-    bool is_gone = fstat(keep->folder, &folder) != 0 || folder.st_nlink == 0;
-    if (is_gone || keep->stop || now_ms() >= until) return false;
+    if (is_removed(keep->folder) || keep->stop || now_ms() >= until) return false;
     struct pollfd wait = {.fd = keep->signals, .events = POLLIN};
     poll(&wait, 1, (int)keep->order->record_retry_every_ms);
     read_signals(keep);
@@ -184,7 +185,7 @@ static bool advance(struct keep *keep, int64_t now, void (*tell)(const char *)) 
 }
 
 static int next_wait(const struct keep *keep, int64_t now) {
-  int wait = wait_until_ms(keep->kill_at, now, -1);
+  int wait = wait_until_ms(keep->look_at, now, wait_until_ms(keep->kill_at, now, -1));
   if (keep->phase != PHASE_RUNNING) wait = wait_until_ms(keep->phase_until, now, wait);
   if (keep->waits) wait = wait_until_ms(now + PIN_LOOK_EVERY_MS, now, wait);
   return keep->killing ? wait_until_ms(now + LOOK_EVERY_MS, now, wait) : wait;
@@ -227,6 +228,7 @@ static void follow(struct keep *keep, void (*tell)(const char *)) {
   for (;;) {
     int64_t now = now_ms();
     reap(keep);
+    look_at_folder(keep, now);
     if (keep->kill_at != 0 && now >= keep->kill_at && !keep->reaped) {
       keep->timed_out = true;
       keep->kill_at = 0;

@@ -45,6 +45,7 @@ static const struct number_key number_keys[] = {
   NUMBER("leftOpenMaxMs", left_open_max_ms),
   NUMBER("infoMaxMs", info_max_ms),
   NUMBER("pinMaxMs", pin_max_ms),
+  NUMBER("folderLookEveryMs", folder_look_every_ms),
 };
 
 static const struct {

@@ -98,6 +98,11 @@ bool claim_execution(int folder, const char *cgroup) {
   return is_ours;
 }
 
+bool is_removed(int folder) {
+  struct stat facts;
+  return fstat(folder, &facts) != 0 || facts.st_nlink == 0;
+}
+
 int write_record(int folder, const char *name, const char *text) {
   char copy[NAME_MAX_BYTES];
   name_copy(copy, sizeof copy, name);

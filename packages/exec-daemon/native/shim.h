@@ -50,6 +50,7 @@ struct order {
   int64_t with_stdin, sandboxed, kill_ms, uid, gid, tty_uid, no_new_privs, cols, rows;
   int64_t segment_max_bytes, tail_segments_max, kill_grace_ms, settle_max_ms, drain_max_ms;
   int64_t record_retry_every_ms, record_retry_max_ms, left_open_max_ms, info_max_ms, pin_max_ms;
+  int64_t folder_look_every_ms;
   /* the lists, ended by NULL where a program wants that */
   char *argv[ARGS_MAX + 1];
   char *env[ENV_MAX + 1];
@@ -74,6 +75,8 @@ const char *boot_id(void);
 bool read_identity(pid_t pid, struct identity *identity);
 /* False when another keeper has it, or the folder is gone. */
 bool claim_execution(int folder, const char *cgroup);
+/* A folder that was removed never comes back; one that was moved is still the same. */
+bool is_removed(int folder);
 /* Puts the file into place whole; 0, or the reason as an errno. */
 int write_record(int folder, const char *name, const char *text);
 /* Makes the records of the end durable, which were put into place before. */

@@ -32,6 +32,8 @@ export const limits = {
   recordRetryMaxMs: 60 * 60 * 1000,
   /** the same, when its folder is gone */
   folderGoneMaxMs: 20_000,
+  /** how often a keeper looks whether its folder was removed: then its command is ended, for nobody will ask for it */
+  folderLookEveryMs: 5_000,
   /** after `closed`: how long such a stream is still emptied, so that its writer isn't killed by SIGPIPE */
   leftOpenMaxMs: 24 * 60 * 60 * 1000,
 

@@ -2,12 +2,13 @@
  * What every way of keeping executions promises, through the daemon. The whole suites run with the one that is chosen by
  * itself; `SAND_KEEPER=node` in front of the tests runs all of them with the other.
  */
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { isSameProcess } from "@sand/node-kit";
 import { SignalScope } from "@sand/protocol/exec";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { readClaim } from "../src/ledger/records.ts";
-import { gather, kindsOf, shell, startTestDaemon, type TestDaemon } from "./daemon-process.ts";
+import { readClaim, readStarted } from "../src/ledger/records.ts";
+import { gather, kindsOf, shell, startTestDaemon, type TestDaemon, until } from "./daemon-process.ts";
 import { hasShim } from "./shim-world.ts";
 
 const keepers = [...(hasShim ? ["shim"] : []), "node"];
@@ -105,5 +106,15 @@ describe.each(keepers)("executions kept by %s", (keeper) => {
     process.kill(readClaim(join(daemon.dataRoot, "executions/lost"))?.pid ?? 0, "SIGKILL");
     const { events } = await gather(daemon, "lost");
     expect(kindsOf(events)).toEqual(["started", "unknown", "closed"]);
+  });
+
+  test("a command is ended, and its keeper with it, when its owner is gone and the data root removed", async () => {
+    await daemon.processes.start(shell("forgotten", "sleep 300"));
+    const folder = join(daemon.dataRoot, "executions/forgotten");
+    const both = [readClaim(folder), readStarted(folder)];
+    await daemon.kill();
+    rmSync(daemon.dataRoot, { recursive: true });
+    const lives = (one: (typeof both)[number]) => one === undefined || isSameProcess(one);
+    await until("nothing is left", () => !both.some(lives) || undefined, 60_000);
   });
 });

@@ -32,6 +32,7 @@ import { computeExitFacts, readOomKills } from "./exit-facts.ts";
 import { type CommandPipes, openPipes } from "./open-pipes.ts";
 import { pumpStdin } from "./pump-stdin.ts";
 import { spawnCommand } from "./spawn-command.ts";
+import { watchFolder } from "./watch-folder.ts";
 
 export interface KeepDeps {
   readonly clock: Clock;
@@ -47,6 +48,23 @@ export type KeepOutcome =
 
 export async function keepExecution(folder: string, deps: KeepDeps): Promise<KeepOutcome> {
   if (!claimExecution(folder)) return { kind: "taken" };
+  const watch = watchFolder(folder, limits.folderLookEveryMs);
+  let drained: Promise<void> | undefined;
+  try {
+    const outcome = await keepClaimed(folder, {
+      ...deps,
+      stop: AbortSignal.any([deps.stop, watch.removed]),
+    });
+    if (outcome.kind === "left-open") drained = outcome.drained;
+    return outcome;
+  } finally {
+    // What was left open is emptied for as long as somebody could ask.
+    if (drained === undefined) watch.close();
+    else void drained.finally(watch.close);
+  }
+}
+
+async function keepClaimed(folder: string, deps: KeepDeps): Promise<KeepOutcome> {
   failpoint("keeper.claimed");
   const start = readStart(folder);
   invariant(start !== undefined, "an execution has its intent before it is claimed");

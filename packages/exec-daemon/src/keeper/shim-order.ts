@@ -21,6 +21,7 @@ const bounds = {
   recordRetryEveryMs: limits.recordRetryEveryMs,
   recordRetryMaxMs: limits.recordRetryMaxMs,
   leftOpenMaxMs: limits.leftOpenMaxMs,
+  folderLookEveryMs: limits.folderLookEveryMs,
   pinMaxMs: limits.pinMaxMs,
   infoMaxMs: limits.startMaxMs,
 } as const;
