@@ -13,7 +13,7 @@ import { keepOptions, quoteWord, type StateRecord, stateMagic } from "./shell-st
 
 /** variables that belong to the one process; `__sand_` is ours */
 const processVariables =
-  "_|__sand_*|BASH|BASHOPTS|BASHPID|BASH_[!E]*|COMP_*|COMPREPLY|DIRSTACK|EPOCH*|EUID|FUNCNAME|GROUPS|HISTCMD|HOSTNAME|" +
+  "_|__sand_*|BASH|BASHOPTS|BASHPID|BASH_[!E]*|BASH_EX*|COMP_*|COMPREPLY|DIRSTACK|EPOCH*|EUID|FUNCNAME|GROUPS|HISTCMD|HOSTNAME|" +
   "HOSTTYPE|LINENO|MACHTYPE|OPTARG|OPTERR|OPTIND|OSTYPE|PIPESTATUS|PPID|PWD|RANDOM|SECONDS|SHELLOPTS|SHLVL|SRANDOM|UID";
 
 /** they would keep the next command from running, or mean something only to a person at a terminal */
@@ -47,7 +47,7 @@ builtin declare -f -- "$__sand_name"
 done
 builtin printf '\\0function-flags\\0\\0'
 builtin declare -F
-builtin mapfile -t __sand_names < <(builtin compgen -v)
+builtin mapfile -t __sand_names < <(builtin compgen -v; __sand_unset)
 for __sand_name in "\${__sand_names[@]}"; do
 case $__sand_name in ${processVariables}) builtin continue;; esac
 builtin printf '\\0variable\\0%s\\0' "$__sand_name"
@@ -55,6 +55,12 @@ builtin declare -p -- "$__sand_name"
 done
 builtin printf '\\0end\\0\\0\\0'
 } >&"$__sand_fd"
+}
+__sand_unset() {
+builtin local __sand_line
+while IFS= builtin read -r __sand_line; do
+[[ $__sand_line =~ ^declare\\ -[a-zA-Z-]+\\ ([a-zA-Z_][a-zA-Z0-9_]*)$ ]] && builtin printf '%s\\n' "\${BASH_REMATCH[1]}"
+done < <(builtin declare -p)
 }
 __sand_finish() { ( __sand_save "\${@:2}" ); __sand_saved=1; builtin return "$1"; }
 `;
@@ -84,7 +90,7 @@ function argv(
 function loadText({ records, cwd, unset, saves, keepErrexit, descriptors }: LoadPlan): string {
   const of = (kind: StateRecord["kind"]) => records.filter((record) => record.kind === kind);
   const dropped = new Set([...droppedOptions, ...(keepErrexit ? [] : ["errexit"])]);
-  const variables = of("variable").filter(isVariable);
+  const variables = of("variable").flatMap(readVariable);
   const isNew = records.length === 0;
   const own = isNew ? [] : ownVariables.filter((name) => !variables.some((record) => record.name === name));
   const gone = [...new Set([...unset, ...own])];
@@ -95,10 +101,11 @@ function loadText({ records, cwd, unset, saves, keepErrexit, descriptors }: Load
     ...of("shopt").flatMap(({ code }) => keepOptions(code, droppedShopts).map((line) => `builtin ${line}`)),
     ...(gone.length === 0 ? [] : [`builtin unset -v ${gone.join(" ")}`]),
     // The word must be bare for the shell to read an array behind it; no function of the session is there yet.
-    ...variables.map(({ code }) => code),
+    ...variables.map(({ lines }) => lines),
     ...changeFolder(cwd),
     // What changing the folder has set isn't what the session had.
-    ...variables.filter(({ name }) => name === "OLDPWD").map(({ code }) => code),
+    "builtin unset -v OLDPWD; builtin declare -x OLDPWD",
+    ...variables.filter(({ name }) => name === "OLDPWD").map(({ lines }) => lines),
     ...of("umask").map(({ code }) => `builtin ${code}`),
     ...of("arguments").map(({ code }) => `builtin set --${code}`),
     ...of("function").map(({ code }) => code),
@@ -123,10 +130,20 @@ function changeFolder(cwd: string | undefined): readonly string[] {
   return [`builtin cd -- ${word} 2>/dev/null || builtin printf ${quoteWord(gone)} ${word} >&2`];
 }
 
-/** It sets the one variable that it is named for, and nothing else. */
-function isVariable({ name, code }: StateRecord): boolean {
-  const match = /^declare -[-A-Za-z]+ ([A-Za-z_][A-Za-z0-9_]*)(?:=|\n?$)/u.exec(code);
-  return match?.[1] === name;
+/**
+ * Nothing for what sets another variable than the one that it is named for. The value comes before the attributes: it
+ * may have been there before them, and then an integer would be computed from it, or its case changed.
+ */
+function readVariable({
+  name,
+  code,
+}: StateRecord): readonly { readonly name: string; readonly lines: string }[] {
+  const match = /^declare -([-A-Za-z]+) ([A-Za-z_][A-Za-z0-9_]*)(?:(=[^]*)|\n?)$/u.exec(code);
+  const [, flags = "", named, value] = match ?? [];
+  if (named !== name) return [];
+  if (value === undefined || flags === "-" || flags.includes("n")) return [{ name, lines: code }];
+  const type = /[aA]/u.exec(flags)?.[0] ?? "-";
+  return [{ name, lines: `declare -${type} ${name}${value}\ndeclare -${flags} ${name}` }];
 }
 
 /** Ours aren't the session's, and a function without flags needs nothing said. */
