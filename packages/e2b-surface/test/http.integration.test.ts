@@ -338,6 +338,11 @@ describe("uploads", () => {
       () => post(at("one"), "x", { ...octets, "content-encoding": "gzip" }),
       400,
     ],
+    [
+      "another kind of body, packed, that isn't read",
+      () => post(at("one"), "x", { "content-type": "text/plain", "content-encoding": "gzip" }),
+      400,
+    ],
     ["no path", () => post("/files", "x", octets), 400],
     ["a path that is a folder's", () => post(at("one/"), "x", octets), 400],
     ["another account", () => post(at("one", { username: "stranger" }), "x", octets), 401],

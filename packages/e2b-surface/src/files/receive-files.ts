@@ -55,6 +55,8 @@ function unpack(request: IncomingMessage): Readable {
   if (encoding !== "gzip" && encoding !== "x-gzip")
     throw invalid(`a body with the encoding ${JSON.stringify(encoding.slice(0, 32))} can't be read`);
   const gunzip = createGunzip();
+  // Who reads the body gets its error; of a request that is refused unread, nobody would, and the process would end.
+  gunzip.on("error", () => undefined);
   request.on("error", (error) => gunzip.destroy(error));
   request.once("aborted", () => gunzip.destroy(new Error("the sender left")));
   return request.pipe(gunzip);

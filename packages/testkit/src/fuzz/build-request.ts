@@ -4,12 +4,13 @@
  */
 import { gzipSync } from "node:zlib";
 import type { SeededRandom } from "../seeded-random.ts";
+import { confineBody } from "./confine-body.ts";
+import type { FuzzServer, FuzzTarget } from "./fuzz-target.ts";
 import { breakText, mutateJson } from "./mutate-json.ts";
-import { type FuzzTarget, streamedProcedures } from "./sample-requests.ts";
 
 export interface FuzzRequest {
   readonly target: string;
-  readonly server: "gateway" | "daemon";
+  readonly server: FuzzServer;
   readonly bytes: Buffer;
   readonly hasBearer: boolean;
   /** the server owes an answer */
@@ -17,10 +18,7 @@ export interface FuzzRequest {
   readonly isOpenEnded: boolean;
 }
 
-export interface Bearers {
-  readonly gateway: string;
-  readonly daemon: string;
-}
+export type Bearers = Readonly<Record<FuzzServer, string>>;
 
 const bearerChance = 0.85;
 const rawChance = 0.06;
@@ -74,7 +72,7 @@ function buildHead(random: SeededRandom, target: FuzzTarget, authorization: stri
   const headers = [
     `host: ${random.chance(0.03) ? random.pick(["", "zq", "evil.example:80", "[::1"] as const) : "127.0.0.1"}`,
   ];
-  if (authorization !== undefined) headers.push(`authorization: ${authorization}`);
+  if (authorization !== undefined) headers.push(credential(target, authorization));
   headers.push(`content-type: ${contentType(random, target)}`, "connection: close");
   const extra = random.chance(0.3) ? oddHeader(random) : undefined;
   if (extra !== undefined) headers.push(extra);
@@ -83,9 +81,14 @@ function buildHead(random: SeededRandom, target: FuzzTarget, authorization: stri
   return { line, headers, isSound: !hasOddText && !path.includes(" ") && line.length < 8_000 };
 }
 
+/** The E2B surface has a header of its own, without a scheme. */
+function credential(target: FuzzTarget, authorization: string): string {
+  if (target.server !== "e2b") return `authorization: ${authorization}`;
+  return `x-access-token: ${authorization.replace(/^Bearer /u, "")}`;
+}
+
 function contentType(random: SeededRandom, target: FuzzTarget): string {
-  const isStream = streamedProcedures.includes(target.name);
-  if (random.chance(0.75)) return isStream ? "application/connect+json" : "application/json";
+  if (random.chance(0.75)) return target.isStreamed ? "application/connect+json" : "application/json";
   return random.pick([
     "application/json; charset=utf-16",
     "text/plain",
@@ -154,9 +157,10 @@ function oddHeader(random: SeededRandom): string {
 
 function buildBody(random: SeededRandom, target: FuzzTarget): Buffer {
   if (target.body === undefined && random.chance(0.6)) return Buffer.alloc(0);
-  const text = JSON.stringify(mutateJson(random, target.body ?? {}));
+  const mutated = mutateJson(random, target.body ?? {});
+  const text = JSON.stringify(target.isConfined ? confineBody(mutated) : mutated);
   const body = random.chance(0.3) ? breakText(random, text) : Buffer.from(text);
-  if (streamedProcedures.includes(target.name) && random.chance(0.8)) return envelope(random, body);
+  if (target.isStreamed && random.chance(0.8)) return envelope(random, body);
   return random.chance(0.02) ? gzipSync(body) : body;
 }
 

@@ -5,18 +5,8 @@
  * the world's folder.
  */
 import { type BuiltCommandName, builtCommands, isBuiltCommand, type JsonObject } from "@sand/protocol";
-
-export interface FuzzTarget {
-  /** what the count goes under: a command, a route or a procedure */
-  readonly name: string;
-  readonly server: "gateway" | "daemon";
-  readonly method: string;
-  readonly path: string;
-  /** `undefined` for a request without a body */
-  readonly body: JsonObject | undefined;
-  /** the answer may be a stream that doesn't end by itself, or come late by its nature */
-  readonly isOpenEnded: boolean;
-}
+import type { FuzzTarget } from "./fuzz-target.ts";
+import { policyBodies, shellBodies } from "./sample-shells.ts";
 
 export interface SampleIds {
   readonly agentId: string;
@@ -247,21 +237,28 @@ const mcpBodies: Readonly<Record<string, JsonObject>> = {
 
 const openEndedProcedures: readonly string[] = [
   ...["Processes/Attach", "Processes/Read", "Processes/Wait"],
-  ...["Mcp/CallTool", "Mcp/WatchServers", "Files/Watch"],
+  ...["Mcp/CallTool", "Mcp/WatchServers", "Files/Watch", "Shells/Run", "Shells/Get"],
 ];
 /** what they send and get is framed */
-export const streamedProcedures: readonly string[] = [
+const streamedProcedures: readonly string[] = [
   ...["Processes/Attach", "Mcp/CallTool", "Mcp/WatchServers"],
   ...["Files/ListStream", "Files/Watch"],
 ];
 
 export function daemonTargets(): readonly FuzzTarget[] {
-  return Object.entries({ ...procedureBodies, ...fileBodies, ...mcpBodies }).map(([name, body]) => ({
+  return Object.entries({
+    ...procedureBodies,
+    ...fileBodies,
+    ...mcpBodies,
+    ...shellBodies,
+    ...policyBodies,
+  }).map(([name, body]) => ({
     name,
     server: "daemon",
     method: "POST",
     path: `/exec.v1.${name}`,
     body,
     isOpenEnded: openEndedProcedures.includes(name),
+    isStreamed: streamedProcedures.includes(name),
   }));
 }

@@ -58,8 +58,8 @@ export function sendRequest(options: SendOptions): Promise<RawAnswer> {
 }
 
 function statusOf(text: string): number | undefined {
-  // An interim answer may stand before the real one.
-  const final = text.replace(/^HTTP\/1\.1 1\d\d [\s\S]*?\r\n\r\n/u, "");
+  // An interim answer may stand before the real one; a switch of protocols is the real one.
+  const final = text.replace(/^HTTP\/1\.1 10[0235-9] [\s\S]*?\r\n\r\n/u, "");
   const match = /^HTTP\/1\.1 (\d{3}) /u.exec(final);
   return match === null ? undefined : Number(match[1]);
 }
