@@ -1,7 +1,10 @@
 /** The end of a server: all that it started is gone within three seconds, whatever it does (case 58). */
-import { chmodSync, chownSync, copyFileSync, readdirSync, readFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { chmodSync, chownSync, copyFileSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { readProcessIdentity } from "@sand/node-kit";
 import { afterEach, describe, expect, test } from "vitest";
+import { markerName } from "../src/ledger/execution-folder.ts";
 import { until } from "./daemon-process.ts";
 import { connect, isAlive, type McpWorld, oddServer, startMcpWorld } from "./mcp-world.ts";
 
@@ -129,6 +132,24 @@ test.each(kinds.slice(0, 2))(
       familyOf(`mcp:${idOf("orphan")}:`).length === 0 ? true : undefined,
     );
     expect((await next.mcp.listServers({})).servers).toEqual([]);
+  },
+  patientMs,
+);
+
+test(
+  "what is left of a sandbox that was killed while it was set up is found by its marker",
+  async () => {
+    const own = await startWorld();
+    await own.daemon.kill();
+    const marker = `mcp:${idOf("half")}:0`;
+    const env = { [markerName]: marker };
+    const leader = spawn("/bin/sleep", ["300"], { stdio: "ignore" });
+    const left = spawn("/bin/sleep", ["301"], { stdio: "ignore", env });
+    const trace = { leader: readProcessIdentity(leader.pid ?? 0), marker, sandboxed: true };
+    leader.kill("SIGKILL");
+    writeFileSync(join(own.daemon.dataRoot, "mcp/running/half.json"), JSON.stringify(trace));
+    world = connect(await own.daemon.again());
+    await until("it is ended", () => (left.signalCode === null ? undefined : true));
   },
   patientMs,
 );

@@ -30,7 +30,9 @@ export function openServerTraces({ folder, clock, log }: ServerTracesDeps): Serv
     try {
       // Written whole by ourselves.
       const tree = JSON.parse(readFileSync(path, "utf8")) as ServerTree;
-      const left = await endServer(tree, { clock, closeInput: () => undefined });
+      // A sandbox that was killed while it was set up may have left its first process, so all that carries the marker
+      // is looked for.
+      const left = await endServer({ ...tree, sandboxed: false }, { clock, closeInput: () => undefined });
       if (left.length > 0) return;
       log.info(
         { event: "mcp.leftover-ended", pid: tree.leader.pid },
