@@ -81,16 +81,8 @@ export async function runFuzz(options: FuzzOptions): Promise<ProofResult> {
     return { figures: { seed: options.seed, requests }, findings: [said, ...run.findings.list] };
   }
   const after = await stage.measure();
-  const grownMb = toMb(after.host - before.host);
-  const daemonGrownMb = toMb(after.daemon - before.daemon);
   const { findings } = run;
-  findings.expect(after.host <= before.host + growthMaxBytes, `the host has grown by ${grownMb} MB`);
-  findings.expect(
-    after.daemon <= before.daemon + daemonGrowthMaxBytes,
-    `the daemon has grown by ${daemonGrownMb} MB`,
-  );
-  const opened = after.descriptors - before.descriptors;
-  findings.expect(opened <= descriptorsGrowthMax, `the daemon has ${opened} descriptors more`);
+  const grown = judgeGrowth(findings, before, after);
   expectCleanLogs(findings, world);
   const bearerShare = Math.round((100 * run.withBearer) / requests);
   findings.expect(bearerShare >= 70, `only ${bearerShare} % carried a valid bearer`);
@@ -103,12 +95,7 @@ export async function runFuzz(options: FuzzOptions): Promise<ProofResult> {
       withValidBearerPercent: bearerShare,
       targets: targets.length,
       fewestForOneTarget: fewest,
-      startMb: toMb(before.host),
-      endMb: toMb(after.host),
-      grownMb,
-      daemonStartMb: toMb(before.daemon),
-      daemonGrownMb,
-      daemonDescriptorsGrown: opened,
+      ...grown,
       statuses: [...run.statuses]
         .sort()
         .map(([status, count]) => `${status}: ${count}`)
@@ -118,12 +105,34 @@ export async function runFuzz(options: FuzzOptions): Promise<ProofResult> {
   };
 }
 
+function judgeGrowth(findings: Findings, before: Measured, after: Measured) {
+  const grownMb = toMb(after.host - before.host);
+  const daemonGrownMb = toMb(after.daemon - before.daemon);
+  const opened = after.descriptors - before.descriptors;
+  findings.expect(after.host <= before.host + growthMaxBytes, `the host has grown by ${grownMb} MB`);
+  findings.expect(
+    after.daemon <= before.daemon + daemonGrowthMaxBytes,
+    `the daemon has grown by ${daemonGrownMb} MB`,
+  );
+  findings.expect(opened <= descriptorsGrowthMax, `the daemon has ${opened} descriptors more`);
+  return {
+    ...{ startMb: toMb(before.host), endMb: toMb(after.host), grownMb },
+    ...{ daemonStartMb: toMb(before.daemon), daemonGrownMb, daemonDescriptorsGrown: opened },
+  };
+}
+
+interface Measured {
+  readonly host: number;
+  readonly daemon: number;
+  readonly descriptors: number;
+}
+
 interface FuzzStage {
   readonly access: GatewayAccess;
   readonly host: StartedProcess;
   readonly daemon: StartedProcess;
   readonly ports: Readonly<Record<FuzzServer, number>>;
-  measure(): Promise<{ readonly host: number; readonly daemon: number; readonly descriptors: number }>;
+  measure(): Promise<Measured>;
 }
 
 async function openStage(world: SandWorld): Promise<FuzzStage> {
