@@ -1,5 +1,6 @@
 /** The table of benches: what `pnpm bench <name>` runs, and what the page says about it. */
 import { benchAccept } from "./accept.mjs";
+import { benchDaemon } from "./daemon.mjs";
 import { benchExec } from "./exec.mjs";
 import { benchFanOut } from "./fan-out.mjs";
 import { benchFiles } from "./files.mjs";
@@ -29,6 +30,13 @@ export const benches = {
   },
   rest: { about: "Resident memory a few seconds after the start, with one agent.", run: benchRest },
   "fan-out": { about: "Events of one agent to 1,000 streams.", run: benchFanOut },
+  daemon: {
+    about: [
+      "The exec-daemon's budgets for commands. Ping is asked by a client of its own; the flood and",
+      "the 100 commands are each read. A session ends when nothing of it runs any more: here four processes that ignore TERM.",
+    ].join(" "),
+    run: benchDaemon,
+  },
   exec: {
     about: [
       "A command through the daemon: it is recorded durably before it starts, and outlives the daemon. The base line",

@@ -2,14 +2,13 @@
  * The daemon's budgets for files: while 1 GiB is sent, a folder of 105,000 entries listed, and a tree of 100,000 files
  * watched, another client's Ping is answered, and the memory of the daemon and its file process stays bounded.
  */
-import { spawn } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { createBoxFiles } from "../packages/cli/src/files/box-files.ts";
 import { createTempFolder } from "../packages/testkit/src/index.ts";
 import { readResidentMb, startDaemon } from "./measure/host-process.mjs";
 import { line } from "./measure/statistics.mjs";
+import { whilePinging } from "./measure/while-pinging.mjs";
 
 const token = "bench-daemon-token";
 const uploadBytes = 1024 ** 3;
@@ -20,27 +19,6 @@ const watchedFolders = 1000;
 const pingMaxMs = 100;
 const growthMaxMb = 64;
 const sampleEveryMs = 20;
-
-/** Pings while `work` goes on. */
-async function whilePinging(url, work) {
-  const child = spawn(process.execPath, [join(import.meta.dirname, "load/ping-daemon.mjs"), url, token], {
-    stdio: ["pipe", "pipe", "inherit"],
-  });
-  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-  const ended = new Promise((resolve) => child.once("close", resolve));
-  try {
-    await lines.next();
-    const startedMs = performance.now();
-    const result = await work();
-    const tookMs = performance.now() - startedMs;
-    child.stdin.end();
-    const { value } = await lines.next();
-    return { result, tookMs, ping: JSON.parse(value) };
-  } finally {
-    child.kill("SIGKILL");
-    await ended;
-  }
-}
 
 function fileProcessOf(daemonPid) {
   const pid = readdirSync("/proc").find((name) => {
@@ -137,7 +115,7 @@ export async function benchFiles({ rounds, report }) {
   const seen = Object.fromEntries(Object.keys(works).map((name) => [name, []]));
   for (let round = 0; round < rounds; round += 1) {
     for (const [name, work] of Object.entries(works)) {
-      const one = await watchingMemory(pids, () => whilePinging(url, work));
+      const one = await watchingMemory(pids, () => whilePinging({ url, token }, work));
       seen[name].push(one);
       const { ping, tookMs, grownMb } = one;
       report(

@@ -37,6 +37,6 @@ while (!isOver) {
 takenMs.sort((a, b) => a - b);
 const at = (share) => takenMs[Math.min(takenMs.length - 1, Math.floor(takenMs.length * share))];
 process.stdout.write(
-  `${JSON.stringify({ count: takenMs.length, p50: at(0.5), p95: at(0.95), max: takenMs.at(-1) })}\n`,
+  `${JSON.stringify({ count: takenMs.length, p50: at(0.5), p95: at(0.95), p99: at(0.99), max: takenMs.at(-1) })}\n`,
 );
 agent.destroy();
