@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import type { ConnectRouter } from "@connectrpc/connect";
 import { type Logger, type Scope, systemClock } from "@sand/node-kit";
 import { BoxError } from "@sand/protocol";
-import { Shells, type ShellsCreateRequest } from "@sand/protocol/exec-shells";
+import { Shells, type ShellsCreateRequest, Tmux } from "@sand/protocol/exec-shells";
 import { isBeneath } from "@sand/sandbox-policy";
 import type { BoxPolicy } from "../box-policy.ts";
 import type { Ledger } from "../ledger/ledger.ts";
@@ -20,6 +20,7 @@ import { findShell, installedShells, parseShellKind } from "./shell-kinds.ts";
 import { digestOf } from "./shell-label.ts";
 import { shellLimits } from "./shell-limits.ts";
 import { createTerminalFiles } from "./terminal-files.ts";
+import { createTmux } from "./tmux-sessions.ts";
 import { toSession } from "./to-session.ts";
 
 export interface OpenedShells {
@@ -104,6 +105,7 @@ export function openShells(deps: OpenShellsDeps): OpenedShells {
         }),
         end: ({ sessionId }) => end(sessionId),
       });
+      router.service(Tmux, createTmux({ dataRoot, ledger, start }));
     },
   };
 }

@@ -57,3 +57,15 @@ test("a variable's record that sets another one is left out, and attributes come
   expect(load).not.toContain("rm -rf");
   expect(load).toContain('declare -- C="5"\ndeclare -ir C\n');
 });
+
+test("row 27: a state that holds options which end or hold up a shell is loaded without them", () => {
+  const listing = "set -o onecmd\nset -o noexec\nset -o errexit\nset -o nounset";
+  const load = (keepErrexit: boolean) =>
+    bashProgram.loadText({
+      records: [{ kind: "options", name: "", code: listing }],
+      ...{ cwd: undefined, unset: [], saves: true, keepErrexit, descriptors: { load: 4, save: 5 } },
+    });
+  expect(load(false)).not.toMatch(/-o (?:onecmd|noexec|errexit)/u);
+  expect(load(false)).toContain("set -o nounset");
+  expect(load(true)).toContain("set -o errexit");
+});
