@@ -185,10 +185,15 @@ test("without a terminal, a daemon or a thing to open, one line says what to do"
   timeout: slowMs,
 }, async () => {
   using home = createTestHome();
-  expect((await home.run(["attach"])).stderr).toMatch(/no execution daemon runs\n {2}it starts with/u);
+  expect((await home.run(["attach"])).stderr).toMatch(
+    /no execution daemon runs here\n {2}a host starts it with/u,
+  );
   await using _daemon = await startDaemon(home);
   const piped = await home.run(["attach", "--new"]);
   expect(piped.code).toBe(2);
   expect(piped.stderr).toMatch(/needs a terminal of its own/u);
-  expect(await home.run(["attach", "--list"])).toMatchObject({ code: 0, stdout: "" });
+  expect(await home.run(["attach", "--list"])).toMatchObject({
+    code: 0,
+    stdout: "No terminal here. Make one: sand attach --new\n",
+  });
 });

@@ -69,16 +69,18 @@ test(
     using home = createTestHome();
     await using _daemon = await startTestDaemon(home);
     prepare(home);
+    writeFileSync(inBox(home, "in.txt"), "x");
     const codes: (number | null)[] = [];
     for (const words of [
       ["cp", here(home, "note.txt"), "elsewhere"],
       ["cp", here(home, "tree"), "box:"],
       ["cp", "box:not-there", here(home, "x")],
       ["cp", here(home, "not-there"), "box:x"],
+      ["cp", "box:in.txt", here(home, "no-folder/x")],
       ["cp", here(home, "note.txt"), "box:/proc/x"],
     ])
       codes.push((await home.run(words)).code);
-    expect(codes).toEqual([2, 2, 6, 1, 4]);
+    expect(codes).toEqual([2, 2, 6, 6, 6, 4]);
     expect(existsSync(here(home, "x"))).toBe(false);
   },
   slowMs,

@@ -61,6 +61,8 @@ test("wrong arguments are status 2 and name the help", async () => {
   for (const words of [
     ["send", "main"],
     ["up", "--port", "x"],
+    // Clients refuse that port, so nobody could reach the host.
+    ["up", "--port", "6000"],
     ["send", "a", "b", "--when-busy", "wait"],
     ["frobnicate"],
   ]) {

@@ -85,7 +85,7 @@ export function createTestHome(): TestHome {
   };
 }
 
-export async function waitFor(what: string, isSo: () => boolean, limitMs = 20_000): Promise<void> {
+export async function waitFor(what: string, isSo: () => boolean, limitMs = 60_000): Promise<void> {
   const endMs = Date.now() + limitMs;
   while (!isSo()) {
     if (Date.now() > endMs) throw new Error(`waited ${limitMs} ms for ${what}`);

@@ -31,6 +31,14 @@ const unset =
 const cleared = `${unset}\u001b[H\u001b[2J`;
 const endSignals = ["SIGTERM", "SIGHUP", "SIGINT", "SIGQUIT"] as const;
 
+/** A serial line or a container's terminal may not know its size, and says 0. */
+export function sizeOf({ columns, rows }: { readonly columns?: number; readonly rows?: number }): {
+  readonly cols: number;
+  readonly rows: number;
+} {
+  return { cols: columns || 80, rows: rows || 24 };
+}
+
 export function openLocalTty({ input, output }: LocalTtyDeps, events: LocalTtyEvents): LocalTty {
   let isRestored = false;
   const onEnd = endSignals.map((name) => ({
@@ -63,7 +71,7 @@ export function openLocalTty({ input, output }: LocalTtyDeps, events: LocalTtyEv
 
   return {
     get size() {
-      return { cols: output.columns ?? 80, rows: output.rows ?? 24 };
+      return sizeOf(output);
     },
     clear: () => void output.write(cleared),
     write: (bytes) => new Promise((resolve) => output.write(bytes, () => resolve())),

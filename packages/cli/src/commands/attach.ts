@@ -1,14 +1,17 @@
 /** `sand attach`: a person's own terminal becomes a terminal in the box. */
+
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { attach } from "../attach/attach-session.ts";
 import { parseDetachKey } from "../attach/detach-key.ts";
+import { sizeOf } from "../attach/local-tty.ts";
 import { findPtyServer, listTerminals, type PtyServer, spawnTerminal } from "../attach/pty-server.ts";
 import { boxContainer } from "../box-container/start-box.ts";
 import type { Command, CommandContext, CommandInput } from "../command.ts";
 import { CommandFailure } from "../command-failure.ts";
 import type { ExitName } from "../exit-codes.ts";
 import { containerFileName } from "../gateway/find-gateway.ts";
+import { noDaemon } from "../local-host/no-daemon.ts";
 
 export const attachCommand: Command = {
   name: "attach",
@@ -69,9 +72,7 @@ function needServer(context: CommandContext): PtyServer {
       },
     );
   }
-  throw new CommandFailure("notRunning", "no execution daemon runs", {
-    hint: "it starts with the first turn: sand up, then sand send hello",
-  });
+  throw noDaemon();
 }
 
 function requireTty(mode: "write" | "view"): void {
@@ -82,7 +83,9 @@ function requireTty(mode: "write" | "view"): void {
 }
 
 async function list({ terminal }: CommandContext, server: PtyServer): Promise<ExitName> {
-  for (const row of await listTerminals(server)) {
+  const rows = await listTerminals(server);
+  if (rows.length === 0) terminal.line("No terminal here. Make one: sand attach --new");
+  for (const row of rows) {
     if (terminal.json) terminal.result(row);
     else {
       const seen = row.written ? "in use" : row.viewers > 0 ? "looked at" : "alone";
@@ -93,10 +96,9 @@ async function list({ terminal }: CommandContext, server: PtyServer): Promise<Ex
 }
 
 async function make(server: PtyServer, input: CommandInput): Promise<string> {
-  const { columns = 80, rows = 24 } = process.stdout;
   const cwd = input.text("cwd");
   return await spawnTerminal(server, {
-    ...{ cols: columns, rows, ...(cwd === undefined ? {} : { cwd }) },
+    ...{ ...sizeOf(process.stdout), ...(cwd === undefined ? {} : { cwd }) },
     ...(input.words.length === 0 ? {} : { argv: input.words }),
   });
 }

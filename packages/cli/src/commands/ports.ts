@@ -1,9 +1,10 @@
 /** `sand ports`: which ports of the box something listens on, and whose they are. */
+
 import type { Command, CommandContext, CommandInput } from "../command.ts";
-import { CommandFailure } from "../command-failure.ts";
 import type { ExitName } from "../exit-codes.ts";
 import { callDaemon } from "../local-host/call-daemon.ts";
 import { locateDaemon, requireLocalBox } from "../local-host/locate-daemon.ts";
+import { noDaemon } from "../local-host/no-daemon.ts";
 import { oneLine } from "../plain-text.ts";
 import { readPortRows } from "../ports/port-rows.ts";
 
@@ -30,11 +31,7 @@ async function ports(context: CommandContext, input: CommandInput): Promise<Exit
   const { terminal } = context;
   requireLocalBox(context, "docker exec --user box {container} cat /proc/net/tcp");
   const address = locateDaemon(context);
-  if (address === undefined) {
-    throw new CommandFailure("notRunning", "no execution daemon runs here", {
-      hint: "a host starts it with the first turn of an agent: sand chat, and say something",
-    });
-  }
+  if (address === undefined) throw noDaemon();
   const all = input.flag("all");
   const rows = readPortRows(
     await callDaemon({

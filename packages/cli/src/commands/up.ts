@@ -12,6 +12,7 @@ import { CommandFailure } from "../command-failure.ts";
 import type { ExitName } from "../exit-codes.ts";
 import { findLiveHost } from "../local-host/await-host.ts";
 import { bringUpLocally, runInForeground } from "../local-host/bring-up.ts";
+import { refuseBlockedPort } from "../local-host/refuse-blocked-port.ts";
 import { reportHost } from "../local-host/report-host.ts";
 
 export const upCommand: Command = {
@@ -52,6 +53,7 @@ async function up(context: CommandContext, input: CommandInput): Promise<ExitNam
     return "ok";
   }
   const choice = { port, sandbox: chooseSandbox(context, input) };
+  await refuseBlockedPort(port);
   if (input.flag("foreground")) return runInForeground(context, choice);
   const docker = createRunDocker(config.childEnvironment);
   const probe = input.flag("local") ? undefined : await probeBox(docker, config.image);

@@ -5,10 +5,12 @@
  * looked for anew (it comes back on another port) and asked from where we were. Reading is by long polls, which need
  * no stream to be held.
  */
+
 import { setTimeout as delay } from "node:timers/promises";
 import { fieldsOf } from "../chat/feed-event.ts";
 import { CommandFailure } from "../command-failure.ts";
 import { callDaemon, type DaemonCall } from "../local-host/call-daemon.ts";
+import { noDaemon } from "../local-host/no-daemon.ts";
 import { type ExecEvent, readEvent } from "./exec-event.ts";
 
 export interface BoxCommand {
@@ -138,7 +140,5 @@ function createPatientCall({ locate, onOutage, signal }: BoxExecutionDeps): Call
 
 function need(address: DaemonAddress | undefined): DaemonAddress {
   if (address !== undefined) return address;
-  throw new CommandFailure("notRunning", "no execution daemon runs here", {
-    hint: "a host starts it with the first turn of an agent: sand chat, and say something",
-  });
+  throw noDaemon();
 }

@@ -2,12 +2,14 @@
  * The box's files for the commands that copy and watch, over the daemon's own service. Each call can be made again: the
  * daemon comes back on another port after an outage, and what was sent before it is still there.
  */
+
 import { setTimeout as delay } from "node:timers/promises";
 import type { Client } from "@connectrpc/connect";
 import type { Files } from "@sand/protocol/exec";
 import { CommandFailure } from "../command-failure.ts";
 import type { DaemonAddress } from "../exec/box-execution.ts";
 import { type ExitName, exitNameOfStatus } from "../exit-codes.ts";
+import { noDaemon } from "../local-host/no-daemon.ts";
 
 export type FilesClient = Client<typeof Files>;
 
@@ -35,11 +37,7 @@ export function createBoxFiles(deps: BoxFilesDeps): BoxFiles {
 
   async function client(): Promise<FilesClient> {
     const address = deps.locate();
-    if (address === undefined) {
-      throw new CommandFailure("notRunning", "no execution daemon runs here", {
-        hint: "a host starts it with the first turn of an agent: sand chat, and say something",
-      });
-    }
+    if (address === undefined) throw noDaemon();
     if (current?.address.rpcPort !== address.rpcPort || current.address.token !== address.token)
       current = { address, files: await connect(address) };
     return current.files;

@@ -10,6 +10,7 @@ import type { FilesReadResponse } from "@sand/protocol/exec";
 import { CommandFailure } from "../command-failure.ts";
 import { callOptions } from "./box-files.ts";
 import { asBytePath, type BytePath, joinBytes, toBuffer, toText, toWire } from "./byte-path.ts";
+import { isAbsent } from "./is-absent.ts";
 import type { SendDeps } from "./send-file.ts";
 
 const pieceBytes = 1024 * 1024;
@@ -22,7 +23,7 @@ export async function fetchFile(deps: SendDeps, source: BytePath, destination: B
   const part = partOf(destination, first.version);
   // A link that has the name is not followed: what is copied goes where it was told to, and nowhere else.
   const flags = constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW;
-  const handle = await open(toBuffer(part), flags, 0o600);
+  const handle = await openHere(part, flags);
   try {
     await gather(deps, { handle, source, first, size });
     await handle.chmod(first.mode & 0o777);
@@ -32,6 +33,21 @@ export async function fetchFile(deps: SendDeps, source: BytePath, destination: B
   }
   await rename(toBuffer(part), toBuffer(destination));
   deps.tally.end();
+}
+
+async function openHere(path: BytePath, flags: number): Promise<FileHandle> {
+  try {
+    return await open(toBuffer(path), flags, 0o600);
+  } catch (cause) {
+    const folder = toText(asBytePath(dirname(path)));
+    if (isAbsent(cause))
+      throw new CommandFailure("notFound", `there is no folder ${folder} here`, {
+        hint: "make it first",
+        cause,
+      });
+    const said = cause instanceof Error ? cause.message : "";
+    throw new CommandFailure("failed", `nothing can be written in ${folder}: ${said}`, { cause });
+  }
 }
 
 function partOf(destination: BytePath, version: string): BytePath {

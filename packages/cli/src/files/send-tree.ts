@@ -4,6 +4,7 @@ import { lstat, readdir, readlink, stat } from "node:fs/promises";
 import { CommandFailure } from "../command-failure.ts";
 import { callOptions } from "./box-files.ts";
 import { asBytePath, type BytePath, joinBytes, toBuffer, toText, toWire } from "./byte-path.ts";
+import { isAbsent } from "./is-absent.ts";
 import { type SendDeps, sendFile } from "./send-file.ts";
 
 export async function sendPath(
@@ -14,6 +15,8 @@ export async function sendPath(
   const { source, destination } = ends;
   // What is named is meant, also through a link; links below are copied as they are.
   const facts = await stat(toBuffer(source)).catch((cause: unknown) => {
+    if (isAbsent(cause))
+      throw new CommandFailure("notFound", `there is no ${toText(source)} here`, { cause });
     throw new CommandFailure("failed", `${toText(source)} can't be read`, { cause });
   });
   if (facts.isFile()) return await sendFile(deps, source, destination);

@@ -7,7 +7,7 @@ import type { CommandContext } from "../command.ts";
 import { CommandFailure } from "../command-failure.ts";
 import { resolveDataRoot } from "../data-root.ts";
 import { findGateway } from "./find-gateway.ts";
-import { createGatewayClient, type GatewayClient, type Health } from "./gateway-client.ts";
+import { createGatewayClient, type GatewayClient, type Health, whereToLook } from "./gateway-client.ts";
 
 export interface GatewayAccess {
   client(): GatewayClient;
@@ -52,6 +52,6 @@ export async function requireHealth(client: GatewayClient): Promise<Health> {
   const health = await client.health();
   if (health !== undefined) return health;
   throw new CommandFailure("notRunning", `no host answers at ${client.location.url}`, {
-    hint: "start one: sand up",
+    hint: whereToLook(client.location),
   });
 }

@@ -89,9 +89,16 @@ function unreachable(location: GatewayLocation, cause: unknown): Error {
     return new CommandFailure("serverError", `the host at ${location.url} didn't answer in time`, { cause });
   }
   return new CommandFailure("notRunning", `no host answers at ${location.url}`, {
-    hint: location.source === "environment" ? "check SAND_HOST_GATEWAY_URL" : "start one: sand up",
+    hint: whereToLook(location),
     cause,
   });
+}
+
+/** What to do about a host that doesn't answer. */
+export function whereToLook(location: GatewayLocation): string {
+  return location.source === "environment"
+    ? "check SAND_HOST_GATEWAY_URL, or unset it to use the host of this machine"
+    : "start one: sand up";
 }
 
 export function refusal(status: number, body: unknown, text: string): CommandFailure {

@@ -1,0 +1,8 @@
+/** What to say where a command needs the execution daemon and none runs. */
+import { CommandFailure } from "../command-failure.ts";
+
+export function noDaemon(): CommandFailure {
+  return new CommandFailure("notRunning", "no execution daemon runs here", {
+    hint: "a host starts it with the first turn of an agent: sand up, then sand chat, and say something",
+  });
+}
