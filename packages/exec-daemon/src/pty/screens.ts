@@ -25,6 +25,8 @@ export interface ScreenEvents {
 
 export interface ScreenHandle {
   write(bytes: Buffer): void;
+  /** What is written next begins at that offset: what lies between is lost. */
+  jump(offset: number): void;
   resize(size: TerminalSize): void;
   /** Undefined when no picture could be made in time. */
   picture(): Promise<ScreenPicture | undefined>;
@@ -179,6 +181,11 @@ export function createScreens(deps: { readonly entry: string; readonly log: Logg
       send({ kind: "open", id, ...size });
       return {
         write: (bytes) => feed(one, bytes),
+        jump(offset) {
+          // What is on its way to the thread still is.
+          one.drawn += offset - one.sent;
+          one.sent = offset;
+        },
         resize(next) {
           flush(one);
           send({ kind: "resize", id, ...next });

@@ -149,7 +149,10 @@ export function openTerminal(deps: TerminalDeps, plan: TerminalPlan): Terminal {
   });
 
   function onData(bytes: Buffer, offset = ring.end): void {
-    if (offset !== ring.end) ring.jump(offset);
+    if (offset !== ring.end) {
+      ring.jump(offset);
+      screen.jump(offset);
+    }
     ring.append(bytes);
     lease.update();
     // Whoever waits for an echo comes before the screen.
