@@ -3,6 +3,8 @@ export { type FuzzOptions, runFuzz } from "../fuzz/run-fuzz.ts";
 export { findBundles, type SandBundles } from "../processes/sand-bundles.ts";
 export { createWorld, type SandWorld } from "../processes/sand-world.ts";
 export { daemonFailpoints, hostFailpoints, keeperFailpoints } from "../sweep/failpoint-names.ts";
+export { type ChaosOptions, proveChaos } from "./chaos/prove-chaos.ts";
+export { type ParallelExitsOptions, proveParallelExits } from "./chaos/prove-parallel-exits.ts";
 export type { ProofResult } from "./proof-result.ts";
 export { digestBundles, openProofState } from "./proof-state.ts";
 export { type KillSweepOptions, type KillSweepResult, proveKillSweep } from "./prove-kill-sweep.ts";
