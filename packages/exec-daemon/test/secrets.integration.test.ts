@@ -1,9 +1,11 @@
 /** With a sandbox required, a command finds no token: not in files, not in `/proc`, not in its environment. */
+import { execFileSync, spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ConnectError } from "@connectrpc/connect";
 import { afterEach, expect, test } from "vitest";
 import { gather, shell, startTestDaemon, type TestDaemon, token } from "./daemon-process.ts";
+import { startShellsWorld } from "./shells-world.ts";
 
 let daemon: TestDaemon;
 afterEach(() => daemon.dispose());
@@ -23,6 +25,29 @@ test("a command in the sandbox finds no token of anything", async () => {
   expect(stdout.toString("latin1")).toContain("SAND_EXECUTION_ID=hunt");
   for (const secret of [token, "planted-gateway-token"]) expect(stdout.includes(secret)).toBe(false);
 }, 60_000);
+
+test.each(["off", "required"])(
+  "row 56: a session shell has no token, neither what it starts with nor what it remembers (sandbox %s)",
+  async (sandbox) => {
+    const world = await startShellsWorld({ SAND_SANDBOX: sandbox });
+    daemon = world.daemon;
+    const id = await world.create("bash", { login: true });
+    const look = "kept=1; set; env; cat /proc/$$/environ /proc/self/environ | tr '\\0' '\\n'";
+    for (const command of [look, look]) {
+      const { stdout, stderr } = await world.run(id, command);
+      expect(stdout).toContain("SAND_EXECUTION_ID=");
+      expect(`${stdout}${stderr}`).not.toContain(token);
+    }
+    // A command in the background is told to agents in a file.
+    await world.shells.run({ sessionId: id, processId: "told", command: look, background: true });
+    await gather(daemon, "told");
+    const written = execFileSync("grep", ["-rlaF", "kept=1", daemon.folder], { encoding: "utf8" });
+    expect(written).not.toBe("");
+    const leaks = spawnSync("grep", ["-rlaF", token, daemon.folder], { encoding: "utf8" });
+    expect(leaks.stdout).toBe("");
+  },
+  60_000,
+);
 
 test("the same hunt outside of a sandbox finds it, so the hunt is a real one", async () => {
   daemon = await startTestDaemon({ SAND_SANDBOX: "off" });
