@@ -179,6 +179,18 @@ describe.skipIf(missing !== undefined)(`the image (${missing ?? "a Docker engine
       );
     });
 
+    test("what commands leave behind is reaped when it ends: no zombie stays", async () => {
+      const agentId = await createAgent(box, "orphans");
+      const orphans = "for n in $(seq 20); do (setsid sh -c 'sleep 4.321; exit 3' > /dev/null 2>&1 &); done";
+      await runByPrompt(box, agentId, orphans);
+      const rows = async (): Promise<readonly string[]> =>
+        (await box.exec("ps", "-eo", "stat=,args=")).split("\n");
+      expect((await rows()).filter((row) => row.includes("sleep 4.321")).length).toBeGreaterThan(0);
+      const isQuiet = async (): Promise<boolean> =>
+        (await rows()).every((row) => !row.includes("sleep 4.321") && !row.startsWith("Z"));
+      await waitUntil("they have ended and are reaped", isQuiet, { deadlineMs: 60_000, everyMs: 200 });
+    });
+
     test("a program that dies is started again", async () => {
       const pidOf = (name: string): Promise<string> => box.exec("pgrep", "--oldest", "--full", name);
       for (const name of ["host-main.cjs", "box-exec-daemon/main.cjs"]) {
