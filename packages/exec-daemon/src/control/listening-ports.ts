@@ -7,6 +7,7 @@
  */
 import { execFile } from "node:child_process";
 import { readdirSync, readlinkSync } from "node:fs";
+import { basename } from "node:path";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type {
   ListeningPortSchema,
@@ -47,11 +48,23 @@ export async function listPorts(
     const isOurs = owner !== undefined && owner.daemon !== true;
     if (!isOurs && !request.all) return [];
     return [
-      { port: socket.port, address: socket.address, pid, name: names.get(pid) ?? "", owner: owner ?? {} },
+      {
+        port: socket.port,
+        address: socket.address,
+        pid,
+        name: programOf(pid, names.get(pid) ?? ""),
+        owner: owner ?? {},
+      },
     ];
   });
   found.sort((a, b) => (a.port ?? 0) - (b.port ?? 0));
   return { ports: found.slice(0, portsMax), truncated: found.length > portsMax };
+}
+
+/** Node calls its first thread so, which is what the kernel knows; what was started says more. */
+function programOf(pid: number, name: string): string {
+  if (name !== "MainThread") return name;
+  return basename(readText(`/proc/${pid}/cmdline`).split("\0")[0] ?? "") || name;
 }
 
 async function findHolders(

@@ -20,6 +20,16 @@ const codeByErrno: Readonly<Record<string, ErrorCode>> = {
   EFBIG: "file/no-space",
 };
 
+const wordsByCode: Readonly<Partial<Record<ErrorCode, string>>> = {
+  "file/not-found": "there is nothing at this path",
+  "file/not-a-directory": "a part of the path is no folder",
+  "file/not-a-file": "this is no file",
+  "file/exists": "something is there already",
+  "file/not-empty": "the folder isn't empty",
+  "file/denied": "the file system refuses it",
+  "file/no-space": "there is no space left",
+};
+
 export function errnoOf(error: unknown): string | undefined {
   return error instanceof Error && "code" in error ? String(error.code) : undefined;
 }
@@ -28,7 +38,6 @@ export function toFileError(error: unknown): BoxError {
   if (error instanceof BoxError) return error;
   const errno = errnoOf(error) ?? "";
   const code = codeByErrno[errno] ?? "file/io";
-  return new BoxError(code, errno === "" ? "the file operation failed" : `the file system says ${errno}`, {
-    cause: error,
-  });
+  const words = wordsByCode[code] ?? "the file operation failed";
+  return new BoxError(code, errno === "" ? words : `${words} (${errno})`, { cause: error });
 }
