@@ -1,5 +1,5 @@
 /** Background commands as files: of sessions and of plain executions, while they run, and over a restart. */
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { terminalFileLimits } from "../src/shells/shell-limits.ts";
@@ -92,6 +92,18 @@ test("a flood stays within the bound, its file begins and ends right, and no rea
     begins: /^first\nx/u.test(text.replace(header, "")),
     ends: /x\nlast\n\n---\n/u.test(text),
   }).toEqual({ says: true, begins: true, ends: true });
+});
+
+test("a folder that isn't the daemon's own is left alone, and the command runs all the same", async () => {
+  const elsewhere = join(world.daemon.folder, "elsewhere");
+  mkdirSync(elsewhere);
+  symlinkSync(elsewhere, `${world.daemon.dataRoot}-terminals`);
+  const id = await world.create();
+  await world.shells.run({ sessionId: id, processId: "bg", command: "exit 5", background: true });
+  const { execution } = await world.daemon.processes.wait({ processId: "bg", waitMs: 20_000 });
+  expect(execution?.exited?.code).toBe(5);
+  await until("it is said", () => world.daemon.log().includes("shells.file-lost") || undefined);
+  expect(readdirSync(elsewhere)).toEqual([]);
 });
 
 test("files are taken up again by the next daemon: of what runs on, and of what ended without one", async () => {

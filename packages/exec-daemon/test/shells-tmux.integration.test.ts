@@ -5,7 +5,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { parseExecDiscovery } from "@sand/protocol/exec";
 import { Tmux } from "@sand/protocol/exec-shells";
 import { afterEach, expect, test, vi } from "vitest";
-import { startTestDaemon, type TestDaemon, token } from "./daemon-process.ts";
+import { startTestDaemon, type TestDaemon, token, until } from "./daemon-process.ts";
 import { connect } from "./pty-world.ts";
 import { clientOf } from "./shells-world.ts";
 
@@ -47,6 +47,15 @@ test.skipIf(!hasTmux).each([
     shown.type("echo $GREETING-$((40 + 2))\r");
     await shown.saw(/hello-42/u, 20_000);
     await shown.close();
+    const words = ["sh", "-c", "echo $0 > words; sleep 1000;", "-a b;"];
+    await first.create({ name: "words", cwd: daemon.workspace, argv: words });
+    const written = join(daemon.workspace, "words");
+    await until(
+      "the words are written",
+      () => (existsSync(written) && readFileSync(written, "utf8")) || undefined,
+    );
+    expect(readFileSync(written, "utf8")).toBe("-a b;\n");
+    expect(await first.kill({ name: "words" })).toMatchObject({ existed: true });
     await daemon.kill();
     daemon = await daemon.again();
     const second = clientOf(daemon, Tmux);

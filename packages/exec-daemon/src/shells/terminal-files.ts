@@ -3,10 +3,10 @@
  * command's spool, so a daemon that finds one half written after a restart writes it anew, and what happened meanwhile
  * is in it. A file that can't be written costs the file, never the command.
  */
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Logger } from "@sand/node-kit";
-import type { Clock } from "@sand/protocol";
+import { BoxError, type Clock } from "@sand/protocol";
 import type { Event } from "@sand/protocol/exec";
 import { folderName } from "../ledger/execution-folder.ts";
 import type { Ledger } from "../ledger/ledger.ts";
@@ -42,6 +42,7 @@ export function createTerminalFiles(deps: TerminalFilesDeps): TerminalFiles {
 
   function makeRoom(): void {
     mkdirSync(deps.folder, { recursive: true, mode: 0o755 });
+    refuseForeign(deps.folder);
     const old = readdirSync(deps.folder)
       .filter((name) => name.endsWith(suffix))
       .map((name) => join(deps.folder, name))
@@ -85,6 +86,15 @@ export function createTerminalFiles(deps: TerminalFilesDeps): TerminalFiles {
       }
     },
   };
+}
+
+/** Where commands have an account of their own, they may have made the folder first, or a link in its place. */
+function refuseForeign(folder: string): void {
+  const facts = lstatSync(folder);
+  if (facts.isDirectory() && facts.uid === process.getuid?.()) return;
+  throw new BoxError("config/invalid", `${folder} isn't a folder of the daemon's own account`, {
+    hint: "set SAND_BOX_TERMINALS_DIRECTORY to one",
+  });
 }
 
 async function writeWhole(

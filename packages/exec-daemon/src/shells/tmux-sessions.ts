@@ -48,7 +48,7 @@ export function createTmux(deps: TmuxDeps): ServiceImpl<typeof Tmux> {
     const processId = `tmux-ask:${randomBytes(8).toString("hex")}`;
     const request = create(StartRequestSchema, {
       ...{ processId, killMs: BigInt(tmuxLimits.askMaxMs) },
-      command: { case: "argv", value: { args: [...base(), ...args] } },
+      command: { case: "argv", value: { args: [...base(), ...args.map(escapeEnd)] } },
     });
     await deps.start(request);
     const execution = deps.ledger.find(processId);
@@ -96,7 +96,7 @@ export function createTmux(deps: TmuxDeps): ServiceImpl<typeof Tmux> {
     const variables = Object.entries(env).flatMap(([key, value]) => ["-e", `${key}=${value}`]);
     const size = ["-x", String(sizeOf(cols, 80)), "-y", String(sizeOf(rows, 24))];
     const place = cwd === "" ? [] : ["-c", cwd];
-    const made = await ask("new-session", "-d", "-s", name, ...size, ...place, ...variables, ...argv);
+    const made = await ask("new-session", "-d", "-s", name, ...size, ...place, ...variables, ...behind(argv));
     const session = (await list()).find((row) => row.name === name);
     // A program that ended at once has taken its session along.
     if (made.code !== 0 || session === undefined)
@@ -150,6 +150,15 @@ const serverScript = [
 function validateName(name: string): void {
   if (!/^[A-Za-z0-9][A-Za-z0-9_-]*$/u.test(name) || name.length > tmuxLimits.nameMaxChars)
     throw new BoxError("exec/invalid", "a name is letters, digits, dashes and underscores");
+}
+
+/** tmux takes a semicolon at the end of a word for the end of its own command. */
+function escapeEnd(word: string): string {
+  return word.endsWith(";") ? `${word.slice(0, -1)}\\;` : word;
+}
+
+function behind(argv: readonly string[]): readonly string[] {
+  return argv.length === 0 ? [] : ["--", ...argv];
 }
 
 function sizeOf(asked: number, usual: number): number {
