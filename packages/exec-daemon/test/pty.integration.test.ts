@@ -370,6 +370,7 @@ describe("who may come in", () => {
   test("what isn't there answers 404, and a bad wish 400", async () => {
     await expect(world.attach("none")).rejects.toMatchObject({ status: 404 });
     await expect(world.attach("%zz")).rejects.toMatchObject({ status: 400 });
+    expect(await world.call("GET", "/terminals/%zz")).toMatchObject({ status: 400 });
     const id = await world.spawn(["/bin/cat"]);
     for (const query of ["mode=steal", "since=-1", "since=x", "cols=1e3"])
       await expect(world.attach(id, query)).rejects.toMatchObject({ status: 400 });

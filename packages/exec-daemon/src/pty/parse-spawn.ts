@@ -54,6 +54,15 @@ export function parseId(value: unknown): string | undefined {
   return value;
 }
 
+/** An id as it stands in an address. Whatever it says then, it is looked up and nothing else. */
+export function decodeId(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch (error) {
+    throw new BoxError("exec/invalid", "the id can't be read", { cause: error });
+  }
+}
+
 function parseArgv(value: unknown): readonly string[] {
   if (value === undefined) return [];
   if (!Array.isArray(value) || value.length === 0 || value.length > limits.argsMax)

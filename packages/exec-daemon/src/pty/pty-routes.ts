@@ -13,7 +13,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Logger } from "@sand/node-kit";
 import { BoxError, errorCodes } from "@sand/protocol";
-import { asFields, parseId, parseSize, parseSpawn } from "./parse-spawn.ts";
+import { asFields, decodeId, parseId, parseSize, parseSpawn } from "./parse-spawn.ts";
 import { ptyLimits } from "./pty-limits.ts";
 import type { TerminalTable } from "./terminal-table.ts";
 import type { Tickets } from "./tickets.ts";
@@ -47,7 +47,7 @@ async function route(deps: PtyRouteDeps, request: IncomingMessage, path: string)
   const [, first = "", id, verb, ...rest] = path.split("/");
   const method = request.method ?? "";
   const asked = `${method} ${first}${id === undefined ? "" : "/<id>"}${verb === undefined ? "" : `/${verb}`}`;
-  const of = () => table.find(decodeURIComponent(id ?? ""));
+  const of = () => table.find(decodeId(id ?? ""));
   switch (rest.length > 0 ? "" : asked) {
     case "GET terminals":
       return { status: 200, body: { terminals: table.list().map((terminal) => terminal.describe()) } };

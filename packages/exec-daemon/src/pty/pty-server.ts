@@ -17,6 +17,7 @@ import {
 } from "./admit-client.ts";
 import { type Attachment, type AttachWish, attachClient } from "./attachment.ts";
 import { closeCodes, parseFrame } from "./frames.ts";
+import { decodeId } from "./parse-spawn.ts";
 import { ptyLimits } from "./pty-limits.ts";
 import { answerPlain, describeFailure, type PtyRouteDeps, sendFailure } from "./pty-routes.ts";
 import type { Terminal } from "./terminal.ts";
@@ -187,11 +188,7 @@ function admit(
 function decodePath(id: string | undefined): string {
   if (id === undefined)
     throw new BoxError("gateway/not-found", "a terminal is attached at /terminals/<id>/attach");
-  try {
-    return decodeURIComponent(id);
-  } catch (error) {
-    throw new BoxError("exec/invalid", "the id can't be read", { cause: error });
-  }
+  return decodeId(id);
 }
 
 function needRoom(terminal: Terminal): Terminal {
