@@ -1,6 +1,7 @@
 /** What is proved of each issue: name of the part → what runs it. Each resolves with `{ figures, findings }`. */
 import { join } from "node:path";
 import * as kit from "../../packages/testkit/src/proofs/door.ts";
+import { execDaemonParts } from "./exec-daemon-parts.mjs";
 import { proveContainer } from "./prove-container.mjs";
 import { proveSlowClient } from "./prove-slow-client.mjs";
 
@@ -31,4 +32,5 @@ export const proofs = {
     "slow client": () => proveSlowClient({ report }),
     fuzz: ({ bundles, seed }) => kit.runFuzz({ bundles, seed, requests: 200_000, perTargetMin: 500 }),
   },
+  4: execDaemonParts(report),
 };
