@@ -11,6 +11,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { waitUntil } from "../packages/testkit/src/index.ts";
 import { policyOf } from "./attacks/policy.ts";
 import { type AttackReport, countBreaches, findingsOf, readReport } from "./attacks/read-report.ts";
+import { isFull, sampleFor } from "./attacks/sample.ts";
 import {
   connectorEnvironment,
   docker,
@@ -97,6 +98,7 @@ describe.skipIf(missing !== undefined)(
         },
         ...{ home: "/home/box", dataRoot: "/home/box/sand-data", owner: "1000:1000", network: true },
         only: process.env.SAND_ATTACKS_ONLY,
+        ...sampleFor(sandbox),
       };
       await place(box, "/opt/settings.json", JSON.stringify(settings), "0:0");
       const { stdout } = await promisify(execFile)(
@@ -144,7 +146,9 @@ describe.skipIf(missing !== undefined)(
         const counts = countBreaches(await attackBox("off"));
         for (const group of ["hooks", "network", "outside", "settings", "system"])
           expect([group, (counts[group] ?? 0) > 0]).toEqual([group, true]);
-        expect(counts.secrets).toBe(1);
+        // The one of all that the accounts don't keep; a sample may not have it.
+        if (isFull) expect(counts.secrets).toBe(1);
+        expect(counts.secrets).toBeLessThanOrEqual(1);
       },
       attacksMaxMs,
     );

@@ -41,8 +41,8 @@ export interface ContainerKillsOptions {
 }
 
 const agentsPerRound = 3;
-const killAfterMaxMs = 1500;
-const commandMaxMs = 1200;
+const killAfterMaxMs = 1200;
+const commandMaxMs = 2500;
 const replaceEvery = 10;
 const acceptMaxMs = 60_000;
 /** of a run that is long enough for a share to mean something */

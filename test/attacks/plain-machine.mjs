@@ -10,6 +10,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { policyOf } from "./policy.ts";
+import { sampleFor } from "./sample.ts";
 
 const startMaxMs = 60_000;
 const [folder = "", sandbox = "", ...command] = process.argv.slice(2);
@@ -50,6 +51,7 @@ try {
       home: at("home"),
     },
     ...{ dataRoot: at("data"), owner: null, network: true, only: process.env.SAND_ATTACKS_ONLY },
+    ...sampleFor(sandbox === "off" ? "off" : "required"),
   };
   writeFileSync(at("settings.json"), JSON.stringify(settings));
   const runner = spawn(

@@ -5,7 +5,10 @@
  * node run-attacks.mjs <file with the settings as JSON>
  *
  * @typedef {{port: number, token: string, daemonPid: number, base: string, workspace: string, home: string,
- *   dataRoot: string, owner: string | null, network: boolean, only?: string}} Settings
+ *   dataRoot: string, owner: string | null, network: boolean, only?: string, every?: number, offset?: number,
+ *   settleMs?: number}} Settings
+ *
+ * `every` n: only each n-th attack of a group, from `offset` on.
  */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { readdir } from "node:fs/promises";
@@ -54,7 +57,7 @@ async function attack({ name, group, script }) {
 }
 
 async function changesAfter(before) {
-  const endMs = Date.now() + settleMaxMs;
+  const endMs = Date.now() + (settings.settleMs ?? settleMaxMs);
   for (;;) {
     const changes = world.snapshot().filter((line, at) => line !== before[at]);
     if (changes.length === 0 || Date.now() > endMs) return changes;
@@ -112,6 +115,16 @@ async function phantoms() {
   return { before, after: await names() };
 }
 
+function sampleOf(attacks) {
+  const { every = 1, offset = 0 } = settings;
+  const seen = {};
+  return attacks.filter(({ group }) => {
+    const place = seen[group] ?? 0;
+    seen[group] = place + 1;
+    return place % every === offset % every;
+  });
+}
+
 mkdirSync(join(settings.home, ".ssh"), { recursive: true });
 writeFileSync(join(settings.home, ".ssh/id_test"), "planted-token-of-ssh\n", { mode: 0o644 });
 const all = [
@@ -122,7 +135,7 @@ const all = [
     : []),
 ].filter(({ name }) => settings.only === undefined || name.includes(settings.only));
 const results = [];
-for (const one of all) results.push(await attack(one));
+for (const one of sampleOf(all)) results.push(await attack(one));
 const report = { results, work: await work(), phantoms: await phantoms() };
 listeners?.close();
 process.stdout.write(`\n${JSON.stringify(report)}\n`, () => process.exit(0));
