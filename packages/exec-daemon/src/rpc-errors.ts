@@ -23,8 +23,20 @@ const connectCodes = {
   internal: Code.Internal,
 } as const satisfies Record<ConnectCodeName, Code>;
 
+/** how deep a cause is looked for */
+const causesMax = 4;
+
+/** Records and journals are written in many places, and a full disk is no bug of any of them. */
+function isOfFullDisk(error: unknown, depth = 0): boolean {
+  if (!(error instanceof Error) || depth === causesMax) return false;
+  const isFull = "code" in error && (error.code === "ENOSPC" || error.code === "EDQUOT");
+  return isFull || isOfFullDisk(error.cause, depth + 1);
+}
+
 function toConnectError(error: unknown): ConnectError {
   if (error instanceof ConnectError) return error;
+  const isTold = error instanceof BoxError && errorCodes[error.code].connect !== "internal";
+  if (!isTold && isOfFullDisk(error)) return failure("file/no-space", "there is no space left", error);
   if (!(error instanceof BoxError)) return failure("exec/internal", "the daemon failed", error);
   return failure(error.code, errorCodes[error.code].public ? error.message : "the daemon failed", error);
 }
