@@ -2,7 +2,7 @@
  * Boxes on a real Docker engine: starts them, talks to them, and removes every container and volume that it made,
  * whatever happened in between.
  */
-import { execFile } from "node:child_process";
+import { execFile, spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { promisify } from "node:util";
 import {
@@ -83,6 +83,10 @@ export function openStage(): ContainerStage {
     return `${mark}-${kind}-${count}`;
   };
 
+  // A process that is told to end has no time for the ordinary way.
+  const removeAtExit = (): void => removeMarked(label);
+  process.once("exit", removeAtExit);
+
   return {
     async startBox(plan) {
       const name = nextName("box");
@@ -105,12 +109,24 @@ export function openStage(): ContainerStage {
       return await docker("volume", "create", "--label", label, nextName("volume"));
     },
     async [Symbol.asyncDispose]() {
+      process.removeListener("exit", removeAtExit);
       const containers = await docker("ps", "--all", "--quiet", "--filter", `label=${label}`);
       if (containers !== "") await docker("rm", "--force", "--volumes", ...containers.split("\n"));
       const volumes = await docker("volume", "ls", "--quiet", "--filter", `label=${label}`);
       if (volumes !== "") await docker("volume", "rm", "--force", ...volumes.split("\n"));
     },
   };
+}
+
+function removeMarked(label: string): void {
+  const sync = (...args: string[]): string[] => {
+    const { stdout } = spawnSync("docker", args, { encoding: "utf8" });
+    return (stdout ?? "").split("\n").filter((line) => line !== "");
+  };
+  const containers = sync("ps", "--all", "--quiet", "--filter", `label=${label}`);
+  if (containers.length > 0) sync("rm", "--force", "--volumes", ...containers);
+  const volumes = sync("volume", "ls", "--quiet", "--filter", `label=${label}`);
+  if (volumes.length > 0) sync("volume", "rm", "--force", ...volumes);
 }
 
 function openBox(name: string, token: string): TestBox {

@@ -2,7 +2,7 @@
  * Kills of the container as a proof: builds the image, kills it while agents work, and runs the control without a
  * ledger, in which the check must find doubled effects. The image is removed afterwards.
  */
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { proveContainerKills } from "../../test/container-kills.ts";
 
@@ -15,12 +15,15 @@ export async function proveContainer({ kills, seed, withControl, report }) {
   const tag = `sand-box:kills-${process.pid}`;
   const script = join(import.meta.dirname, "..", "build-image.mjs");
   execFileSync(process.execPath, [script, "--tag", tag], { stdio: ["ignore", "ignore", "inherit"] });
+  const removeImage = () => spawnSync("docker", ["rmi", "--force", tag], { stdio: "ignore" });
+  process.once("exit", removeImage);
   try {
     const shared = { image: tag, seed, report };
     const result = await proveContainerKills({ ...shared, kills, hasLedger: true });
     return withControl ? await addControl(result, shared) : result;
   } finally {
-    execFileSync("docker", ["rmi", tag], { stdio: "ignore" });
+    process.removeListener("exit", removeImage);
+    removeImage();
   }
 }
 
