@@ -39,6 +39,7 @@ const values = [
   "ünï",
   "*",
   "!x",
+  "x\ndeclare -r v_b=\ndeclare -f f_x\n",
 ] as const;
 const shopts = [
   "extglob",

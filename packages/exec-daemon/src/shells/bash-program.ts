@@ -23,7 +23,7 @@ const droppedShopts: ReadonlySet<string> = new Set(["login_shell", "restricted_s
 const ownVariables = ["IFS", "PS4", "OLDPWD", "TERM", "PATH"];
 
 const saveProgram = `__sand_save() {
-builtin local __sand_names __sand_name
+builtin local __sand_lines __sand_line
 {
 builtin printf '${stateMagic}\\0shopt\\0\\0'
 builtin shopt -p
@@ -39,28 +39,23 @@ builtin printf '\\0arguments\\0\\0'
 if (($# > 0)); then builtin printf ' %q' "$@"; fi
 builtin printf '\\0alias\\0\\0'
 builtin alias -p
-builtin mapfile -t __sand_names < <(builtin compgen -A function)
-for __sand_name in "\${__sand_names[@]}"; do
-case $__sand_name in __sand_*) builtin continue;; esac
-builtin printf '\\0function\\0%s\\0' "$__sand_name"
-builtin declare -f -- "$__sand_name"
-done
+builtin mapfile -t __sand_lines < <(builtin declare -F; builtin declare -p)
 builtin printf '\\0function-flags\\0\\0'
 builtin declare -F
-builtin mapfile -t __sand_names < <(builtin compgen -v; __sand_unset)
-for __sand_name in "\${__sand_names[@]}"; do
-case $__sand_name in ${processVariables}) builtin continue;; esac
-builtin printf '\\0variable\\0%s\\0' "$__sand_name"
-builtin declare -p -- "$__sand_name"
+for __sand_line in "\${__sand_lines[@]}"; do
+[[ $__sand_line =~ ^declare\\ -f[a-z]*\\ (.+)$ ]] || builtin continue
+case \${BASH_REMATCH[1]} in __sand_*) builtin continue;; esac
+builtin printf '\\0function\\0%s\\0' "\${BASH_REMATCH[1]}"
+builtin declare -f -- "\${BASH_REMATCH[1]}"
+done
+for __sand_line in "\${__sand_lines[@]}"; do
+[[ $__sand_line =~ ^declare\\ -[-a-eg-zA-Z]+\\ ([a-zA-Z_][a-zA-Z0-9_]*)(=|$) ]] || builtin continue
+case \${BASH_REMATCH[1]} in ${processVariables}) builtin continue;; esac
+builtin printf '\\0variable\\0%s\\0' "\${BASH_REMATCH[1]}"
+builtin declare -p -- "\${BASH_REMATCH[1]}"
 done
 builtin printf '\\0end\\0\\0\\0'
 } >&"$__sand_fd"
-}
-__sand_unset() {
-builtin local __sand_line
-while IFS= builtin read -r __sand_line; do
-[[ $__sand_line =~ ^declare\\ -[a-zA-Z-]+\\ ([a-zA-Z_][a-zA-Z0-9_]*)$ ]] && builtin printf '%s\\n' "\${BASH_REMATCH[1]}"
-done < <(builtin declare -p)
 }
 __sand_finish() { ( __sand_save "\${@:2}" ); __sand_saved=1; builtin return "$1"; }
 `;
@@ -90,7 +85,9 @@ function argv(
 function loadText({ records, cwd, unset, saves, keepErrexit, descriptors }: LoadPlan): string {
   const of = (kind: StateRecord["kind"]) => records.filter((record) => record.kind === kind);
   const dropped = new Set([...droppedOptions, ...(keepErrexit ? [] : ["errexit"])]);
-  const variables = of("variable").flatMap(readVariable);
+  // A value may hold a line that looks like another variable's, which is then told twice.
+  const rows = of("variable").flatMap(readVariable);
+  const variables = [...new Map(rows.map((row) => [row.name, row])).values()];
   const isNew = records.length === 0;
   const own = isNew ? [] : ownVariables.filter((name) => !variables.some((record) => record.name === name));
   const gone = [...new Set([...unset, ...own])];
