@@ -3,6 +3,7 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { readProcessIdentity } from "@sand/node-kit";
 import { AuthenticationError } from "e2b";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { type E2bBox, slowMs, startE2bBox, token, until } from "./e2b-box.ts";
@@ -118,6 +119,16 @@ describe("what survives", () => {
     const again = await at.sandbox.commands.connect(handle.pid);
     await again.sendStdin("after\n");
     await expect(again.wait()).rejects.toMatchObject({ exitCode: 7, stdout: "before\nafter\n" });
+  });
+
+  test("a terminal is ended by the next daemon, because no client would find it again", async () => {
+    const terminal = await at.sandbox.pty.create({ cols: 80, rows: 24, onData: () => undefined });
+    terminal.wait().catch(() => undefined);
+    expect(readProcessIdentity(terminal.pid)).toBeDefined();
+    await at.kill();
+    at = await at.again();
+    boxes.push(at);
+    await until("it is gone", () => (readProcessIdentity(terminal.pid) === undefined ? true : undefined));
   });
 
   test("a client of this surface sees and ends nothing that others run", async () => {

@@ -19,7 +19,7 @@ import { createRpcHandler } from "../rpc-handler.ts";
 import { readAccount } from "./choose-account.ts";
 import type { E2bConfig } from "./e2b-settings.ts";
 import { createFileAttributes } from "./file-attributes.ts";
-import { createSurfaceTerminals } from "./surface-terminals.ts";
+import { createSurfaceTerminals, endLeftTerminals } from "./surface-terminals.ts";
 
 /** whatever the daemon itself listens on: this surface is for programs of this machine */
 const loopback = "127.0.0.1";
@@ -52,6 +52,9 @@ export async function openE2bSurface(deps: E2bDeps, scope: Scope): Promise<Opene
   const account = readAccount(policy, { name: e2b.user, home: e2b.home });
   const attributes = createFileAttributes(policy.user);
   scope.defer(() => attributes?.close());
+  // Before anybody can ask for a new one.
+  const left = endLeftTerminals(deps.terminals);
+  scope.run("end terminals of an earlier surface", () => left);
   const surface = await startSurface({
     host: loopback,
     port: e2b.port,

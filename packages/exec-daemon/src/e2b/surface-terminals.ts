@@ -9,11 +9,29 @@ import type { TerminalTable } from "../pty/terminal-table.ts";
 /** a missed notice delays output by at most this */
 const lookAgainMs = 1000;
 
+const idPrefix = "e2b-";
+const ownId = /^e2b-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/u;
+
+/**
+ * Ends what a surface before this one has left. Its clients know a terminal by its pid and end it by a limit, and both
+ * were in that daemon's memory: nobody would find it again, or end it.
+ */
+export async function endLeftTerminals(table: TerminalTable): Promise<void> {
+  const left = table.list().filter(({ id, exit }) => ownId.test(id) && exit === undefined);
+  await Promise.all(left.map((terminal) => terminal.end("kill")));
+}
+
 export function createSurfaceTerminals(table: TerminalTable): TerminalPort {
   return {
     async spawn(order) {
       const { terminal } = await table.spawn({
-        ...{ id: `e2b-${randomUUID()}`, argv: order.argv, cwd: order.cwd, env: order.env, ...order.size },
+        ...{
+          id: `${idPrefix}${randomUUID()}`,
+          argv: order.argv,
+          cwd: order.cwd,
+          env: order.env,
+          ...order.size,
+        },
         // It lives as long as its client said, whether somebody looks on or not.
         ...{ onDisconnect: "keep", idleGraceMs: ptyLimits.idleGraceMaxMs },
       });
