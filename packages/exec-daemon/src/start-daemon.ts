@@ -76,14 +76,6 @@ async function open(deps: DaemonDeps, scope: Scope, identity: ProcessIdentity): 
   const ping = createPing({ ledger, identity, workspaceRoot: policy.workspaceRoot });
   scope.defer(() => ping[Symbol.dispose]());
   const routes = openRoutes({ ...deps, scope, policy, environment, ledger, keeper, ping });
-  const server = await startRpcServer({
-    host: config.host,
-    port: config.rpcPort,
-    token: config.token,
-    routes,
-    log,
-  });
-  scope.defer(() => server.close());
   const terminals = await startTerminals({
     ...deps,
     policy,
@@ -93,6 +85,15 @@ async function open(deps: DaemonDeps, scope: Scope, identity: ProcessIdentity): 
   });
   scope.defer(() => terminals.close());
   const e2b = await openSurface({ config, policy, routes, terminals: terminals.table, log }, scope);
+  // Last, so that whoever gets an answer on a known port finds the discovery file right behind it.
+  const server = await startRpcServer({
+    host: config.host,
+    port: config.rpcPort,
+    token: config.token,
+    routes,
+    log,
+  });
+  scope.defer(() => server.close());
   await publishDiscovery(scope, config.dataRoot, {
     version: 1,
     host: config.host,

@@ -1,6 +1,7 @@
 /** Puts terminals together: backend, screens, table, port. The daemon starts them by this alone. */
 import { join } from "node:path";
 import { type Logger, systemClock } from "@sand/node-kit";
+import { BoxError } from "@sand/protocol";
 import type { BoxPolicy } from "../box-policy.ts";
 import type { DaemonConfig } from "../config.ts";
 import type { OpenedKeepers } from "../keeper/open-keepers.ts";
@@ -66,11 +67,17 @@ async function startSomewhere<T>(
     return await start(config.ptyPort);
   } catch (error) {
     const isTaken = error instanceof Error && "code" in error && error.code === "EADDRINUSE";
-    if (!isTaken || config.isPtyPortFixed) throw error;
+    if (!isTaken || config.isPtyPortFixed) throw cannotListen(config, error);
     log.warn(
       { event: "pty.port-taken", port: config.ptyPort },
       "the terminals' port is taken: another one is used",
     );
     return await start(0);
   }
+}
+
+function cannotListen({ host, ptyPort }: DaemonConfig, cause: unknown): unknown {
+  if (!(cause instanceof Error && "syscall" in cause && cause.syscall === "listen")) return cause;
+  const hint = "another program has the port: end it, or set SAND_BOX_PTY_PORT";
+  return new BoxError("config/invalid", `can't listen on ${host}:${ptyPort} for terminals`, { cause, hint });
 }
