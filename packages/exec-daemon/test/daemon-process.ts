@@ -139,7 +139,7 @@ function isKeeper(pid: number): boolean {
 export async function until<T>(
   what: string,
   look: () => T | undefined | Promise<T | undefined>,
-  maxMs = 20_000,
+  maxMs = 60_000,
 ): Promise<T> {
   const endMs = Date.now() + maxMs;
   for (;;) {
