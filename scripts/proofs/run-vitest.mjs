@@ -30,12 +30,18 @@ function runChild(args, env) {
   const vitest = join(root, "node_modules/vitest/vitest.mjs");
   return new Promise((resolve) => {
     // A failed test is told by the report, so the exit code says nothing more.
-    execFile(
+    const child = execFile(
       process.execPath,
       [vitest, ...args],
       { cwd: root, env, maxBuffer: outputMaxBytes, timeout: runMaxMs },
-      (_error, stdout, stderr) => resolve(`${stdout}\n${stderr}`),
+      (_error, stdout, stderr) => {
+        process.off("exit", end);
+        resolve(`${stdout}\n${stderr}`);
+      },
     );
+    // A proof that is stopped takes its tests along; they end what they have started.
+    const end = () => child.kill("SIGTERM");
+    process.once("exit", end);
   });
 }
 

@@ -32,9 +32,9 @@ export async function proveParallelExits({ bundles, runs }: ParallelExitsOptions
     }),
   );
   const tookMs = Date.now() - startMs;
-  const isAtRest = (): boolean => daemons.look().zombies === 0;
+  const isAtRest = (): boolean => daemons.countZombies() === 0;
   await waitUntil("no zombie", isAtRest, { deadlineMs: settleMaxMs, everyMs: 200 }).catch(() => undefined);
-  const { zombies } = daemons.look();
+  const zombies = daemons.countZombies();
   findings.expect(zombies === 0, `${zombies} zombies`);
   await daemons.stop();
   const isEmpty = (): boolean => world.leftProcesses().length === 0;
