@@ -2,6 +2,7 @@ export type { CommandAdvice } from "./commands/advise-command.ts";
 export { adviseCommand } from "./commands/advise-command.ts";
 export type { SandboxDecision, SandboxMode, SandboxProbe, Technique } from "./decide-sandbox.ts";
 export { decideSandbox, sandboxModes } from "./decide-sandbox.ts";
+export type { MaskedPath, ProtectedPath, SandboxNetwork, SandboxPolicy } from "./enclosed-policy.ts";
 export type { MergedPolicy, PolicyFiles, PolicyReason } from "./layers/merge-policies.ts";
 export { mergePolicies } from "./layers/merge-policies.ts";
 export { hashPolicy } from "./layers/policy-hash.ts";
@@ -12,13 +13,7 @@ export { egressSocketName, throughBridge } from "./network/bridge.ts";
 export type { NetworkRules } from "./network/decide-connection.ts";
 export { decideAddress, decideHost } from "./network/decide-connection.ts";
 export { isBeneath } from "./path-order.ts";
-export type {
-  MaskedPath,
-  ProtectedPath,
-  SandboxNetwork,
-  SandboxPolicy,
-  SandboxRun,
-} from "./plan-sandbox.ts";
+export type { SandboxRun } from "./plan-sandbox.ts";
 export { planPolicyArgs, planRunArgs, planSandbox } from "./plan-sandbox.ts";
 export type { ProbeOptions } from "./probe-sandbox.ts";
 export { probeSandbox } from "./probe-sandbox.ts";

@@ -4,7 +4,7 @@
  */
 import { lstatSync, realpathSync } from "node:fs";
 import { join } from "node:path";
-import type { MaskedPath } from "./plan-sandbox.ts";
+import type { MaskedPath } from "./enclosed-policy.ts";
 
 const underHome = [
   ".aws",

@@ -1,6 +1,7 @@
 /** The mounts beyond the root and `/tmp`, in the order in which the inner path wins over the outer one. */
+
+import type { MaskedPath, ProtectedPath, SandboxPolicy } from "./enclosed-policy.ts";
 import { compareByDepth, isBeneath } from "./path-order.ts";
-import type { MaskedPath, ProtectedPath, SandboxPolicy } from "./plan-sandbox.ts";
 
 interface Mount {
   readonly path: string;

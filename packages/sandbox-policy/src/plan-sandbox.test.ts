@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { planSandbox, type SandboxPolicy } from "./plan-sandbox.ts";
+import type { SandboxPolicy } from "./enclosed-policy.ts";
+import { planSandbox } from "./plan-sandbox.ts";
 
 const policy: SandboxPolicy = {
   workspaceRoot: "/home/box/data/workspace",

@@ -7,8 +7,8 @@
  * that run.
  */
 import { join } from "node:path";
+import type { ProtectedPath } from "../enclosed-policy.ts";
 import { isBeneath } from "../path-order.ts";
-import type { ProtectedPath } from "../plan-sandbox.ts";
 import {
   agentFiles,
   agentFolders,

@@ -8,7 +8,7 @@
  */
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
-import type { ProtectedPath } from "../plan-sandbox.ts";
+import type { ProtectedPath } from "../enclosed-policy.ts";
 import { readGitConfig, readPointer } from "./git-config.ts";
 import type { Look } from "./look.ts";
 
