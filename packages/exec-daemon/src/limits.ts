@@ -60,6 +60,9 @@ export const limits = {
   /** one request, and so one written file */
   requestMaxBytes: 24 * mib,
   connectionsMax: 1024,
+  /** how long a connection may take to say what it wants; one that says nothing would hold a place for ever */
+  headersMaxMs: 5000,
+  headersLookEveryMs: 1000,
   /** running calls end by themselves within this time at shutdown */
   shutdownMaxMs: 3000,
 

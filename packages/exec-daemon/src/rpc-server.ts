@@ -40,7 +40,11 @@ export async function startRpcServer(deps: RpcServerDeps): Promise<RpcServer> {
       acceptCompression: [],
     },
   });
-  const server = createServer((request, response) => {
+  const patience = {
+    headersTimeout: limits.headersMaxMs,
+    connectionsCheckingInterval: limits.headersLookEveryMs,
+  };
+  const server = createServer(patience, (request, response) => {
     if (!bearerMatches(request.headers.authorization, deps.token))
       refuse(request, response, refusals.unauthorized);
     else if (!hasUsableAddress(request)) refuse(request, response, refusals.badAddress);

@@ -55,6 +55,20 @@ test("a binary message that can't be read is the caller's fault, not ours", asyn
   expect(answer).toContain('"code":"invalid_argument"');
 });
 
+test("a connection that says nothing, or half of something, is given up and makes room", async () => {
+  const began = ["", `POST ${path} HTTP/1.1\r\nhost: a\r\n`].map(
+    (text) =>
+      new Promise((resolve, reject) => {
+        const socket = connect({ host: "127.0.0.1", port: server.port });
+        socket.on("error", reject);
+        socket.on("close", resolve);
+        socket.resume();
+        socket.write(text);
+      }),
+  );
+  await Promise.all(began);
+}, 20_000);
+
 test("a path that isn't there tells nothing without a bearer", async () => {
   expect(await answerTo(["POST /nothing HTTP/1.1", "host: a"])).toMatch(/^HTTP\/1\.1 401 /u);
   expect(await answerTo(["POST /nothing HTTP/1.1", "host: a", bearer])).toMatch(/^HTTP\/1\.1 404 /u);

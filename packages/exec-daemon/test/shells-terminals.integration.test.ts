@@ -30,7 +30,7 @@ test("a background command of a session is a file with header, output and, at it
   const { terminalFile, execution } = await world.shells.run({
     ...{ sessionId: id, processId: "bg", command, background: true, stdin: true },
   });
-  const running = await saw(terminalFile, /from-f[^]*err/u);
+  const running = await saw(terminalFile, /from-f[\s\S]*err/u);
   expect(header.exec(running)?.slice(1)).toEqual([
     String(execution?.pid),
     join(world.daemon.workspace, "sub"),

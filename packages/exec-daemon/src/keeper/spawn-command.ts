@@ -17,10 +17,7 @@ export async function spawnCommand(launch: LaunchPlan, pipes: CommandPipes): Pro
   const [program, ...args] = launch.argv;
   if (program === undefined) return { kind: "failed", code: 127, message: "there is no program to run" };
   if (needsShim(launch)) return { kind: "failed", code: 126, message: "only the native shim can keep this" };
-  const opened = [
-    ...(launch.openFiles ?? []).map((path) => openSync(path, "r")),
-    ...(launch.saveFile === undefined ? [] : [openSync(launch.saveFile, "a")]),
-  ];
+  const opened = openFilesOf(launch);
   const child = spawn(program, args, {
     cwd: launch.cwd,
     env: { ...launch.env },
@@ -39,15 +36,21 @@ export async function spawnCommand(launch: LaunchPlan, pipes: CommandPipes): Pro
     child.once("error", resolve);
   });
   pipes.releaseChildEnds();
-  if (failure !== undefined || child.pid === undefined) {
-    return {
-      kind: "failed",
-      code: failure?.code === "EACCES" ? 126 : 127,
-      message: failure?.message ?? "no process came up",
-    };
-  }
+  if (failure !== undefined || child.pid === undefined) return describeFailure(failure);
   const pid = launch.sandboxed ? ((await readInnerPid(child)) ?? child.pid) : child.pid;
   return { kind: "running", child, started: describe(pid) };
+}
+
+function openFilesOf({ openFiles, saveFile }: LaunchPlan): readonly number[] {
+  return [
+    ...(openFiles ?? []).map((path) => openSync(path, "r")),
+    ...(saveFile === undefined ? [] : [openSync(saveFile, "a")]),
+  ];
+}
+
+function describeFailure(failure: NodeJS.ErrnoException | undefined): SpawnOutcome {
+  const code = failure?.code === "EACCES" ? 126 : 127;
+  return { kind: "failed", code, message: failure?.message ?? "no process came up" };
 }
 
 function needsShim({ terminal, hardening }: LaunchPlan): boolean {

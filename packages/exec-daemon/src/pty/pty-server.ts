@@ -8,6 +8,7 @@ import type { Duplex } from "node:stream";
 import { bearerMatches, type Logger } from "@sand/node-kit";
 import { BoxError } from "@sand/protocol";
 import type { WebSocket, WebSocketServer } from "ws";
+import { limits } from "../limits.ts";
 import {
   type Admission,
   admitUpgrade,
@@ -35,7 +36,11 @@ export interface PtyServer {
 }
 
 export async function startPtyServer(deps: PtyServerDeps): Promise<PtyServer> {
-  const server = createServer((request, response) => {
+  const patience = {
+    headersTimeout: limits.headersMaxMs,
+    connectionsCheckingInterval: limits.headersLookEveryMs,
+  };
+  const server = createServer(patience, (request, response) => {
     try {
       const url = parseAddress(request);
       refuseSecretInAddress(url, deps.token);

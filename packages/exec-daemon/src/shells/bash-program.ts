@@ -135,7 +135,7 @@ function readVariable({
   name,
   code,
 }: StateRecord): readonly { readonly name: string; readonly lines: string }[] {
-  const match = /^declare -([-A-Za-z]+) ([A-Za-z_][A-Za-z0-9_]*)(?:(=[^]*)|\n?)$/u.exec(code);
+  const match = /^declare -([-A-Za-z]+) ([A-Za-z_][A-Za-z0-9_]*)(?:(=[\s\S]*)|\n?)$/u.exec(code);
   const [, flags = "", named, value] = match ?? [];
   if (named !== name) return [];
   if (value === undefined || flags === "-" || flags.includes("n")) return [{ name, lines: code }];
