@@ -14,6 +14,7 @@ import { collectFindings, type Findings, type ProofResult } from "../proofs/proo
 import { createSeededRandom } from "../seeded-random.ts";
 import { type Bearers, buildRequest, type FuzzRequest } from "./build-request.ts";
 import { buildSocket } from "./build-socket.ts";
+import { deleteAllAgents } from "./delete-agents.ts";
 import type { FuzzServer, FuzzTarget } from "./fuzz-target.ts";
 import { judgeAnswer } from "./judge-answer.ts";
 import { measureMemory, memoryExtras } from "./measure-memory.ts";
@@ -80,6 +81,7 @@ export async function runFuzz(options: FuzzOptions): Promise<ProofResult> {
     const said = (await daemon.output()).slice(-logTailChars);
     return { figures: { seed: options.seed, requests }, findings: [said, ...run.findings.list] };
   }
+  const agentsMade = await deleteAllAgents(access);
   const after = await stage.measure();
   const { findings } = run;
   const grown = judgeGrowth(findings, before, after);
@@ -95,6 +97,7 @@ export async function runFuzz(options: FuzzOptions): Promise<ProofResult> {
       withValidBearerPercent: bearerShare,
       targets: targets.length,
       fewestForOneTarget: fewest,
+      agentsMade,
       ...grown,
       statuses: [...run.statuses]
         .sort()
