@@ -42,3 +42,13 @@ test("an event that is too large for a frame becomes a reset for who resumes, an
     'id: 3\ndata: {"channel":"reset","payload":{"reason":"too-large","lastSeq":3}}\n\n',
   );
 });
+
+test("an event's bytes are a memory of their own, not a slice of a larger one that it would keep", () => {
+  const frame = encodeEvent({ seq: 1, channel: "c", payload: { text: "é" } }).frame({
+    withId: false,
+    slim: false,
+    gzip: false,
+  });
+  expect(frame?.plain.toString()).toBe('data: {"channel":"c","payload":{"text":"é"}}\n\n');
+  expect(frame?.plain.buffer.byteLength).toBe(frame?.plain.length);
+});

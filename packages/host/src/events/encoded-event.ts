@@ -73,8 +73,12 @@ export function encodeReset(reason: "too-old" | "ahead" | "too-large", seq: numb
   return withIdLine(seq, encodeData("reset", { reason, lastSeq: seq }));
 }
 
+/** In memory of its own: a slice of Node's shared pool would keep all of the pool for as long as the ring keeps it. */
 function encodeData(channel: string, payload: JsonObject): Buffer {
-  return Buffer.from(`data: ${JSON.stringify({ channel, payload })}\n\n`, "utf8");
+  const text = `data: ${JSON.stringify({ channel, payload })}\n\n`;
+  const data = Buffer.allocUnsafeSlow(Buffer.byteLength(text));
+  data.write(text);
+  return data;
 }
 
 function withIdLine(seq: number | null, data: Buffer): Buffer {
