@@ -110,12 +110,12 @@ describe.skipIf(missing !== undefined)(`the image (${missing ?? "a Docker engine
       box = await stage.startBox({ image, env: connectorEnvironment(token) });
     }, scenarioMaxMs);
 
-    test("nothing listens but the gateway and the daemon", async () => {
+    test("nothing listens but the gateway and the daemon's two ports", async () => {
       const tables = await box.exec("cat", "/proc/net/tcp", "/proc/net/tcp6");
       const ports = [...tables.matchAll(/^ *\d+: [0-9A-F]+:([0-9A-F]{4}) \S+ 0A /gmu)].map((match) =>
         Number.parseInt(match[1] ?? "", 16),
       );
-      expect(ports.sort()).toEqual([1337, 1340]);
+      expect(ports.sort()).toEqual([1337, 1338, 1340]);
       expect(await docker("port", box.name)).toMatch(/^1340\/tcp -> 127\.0\.0\.1:\d+$/u);
     });
 
@@ -134,6 +134,9 @@ describe.skipIf(missing !== undefined)(`the image (${missing ?? "a Docker engine
         "fetch(at, { method: 'POST', headers, body: '{}' }).then((answer) => console.log(answer.status));",
       ].join("");
       expect(await box.exec("node", "-e", ping, "sand.exec.v1.Control/Ping")).toBe("401");
+      const look = ping.replace("1337", "1338").replace("method: 'POST', headers, body: '{}'", "headers");
+      for (const place of ["", "terminals", "tickets"])
+        expect([place, await box.exec("node", "-e", look, place)]).toEqual([place, "401"]);
     });
 
     test("each program has its own account and no more than it needs", async () => {
