@@ -57,4 +57,13 @@ CREATE INDEX transcript_replies ON transcript_entries (json_extract(entry, '$.re
   WHERE json_extract(entry, '$.replyToId') IS NOT NULL;
 `;
 
-export const agentMigrations: Migrations = [first, second];
+/**
+ * Which payloads lie in the blobs beside the store. One that a prompt or a record names stays as long as the agent, in the
+ * order of its first naming; one that only an event names goes when that event is trimmed.
+ */
+const third = `
+CREATE TABLE payloads (ordinal INTEGER PRIMARY KEY, blob TEXT NOT NULL UNIQUE, bytes INTEGER NOT NULL) STRICT;
+CREATE TABLE event_payloads (blob TEXT PRIMARY KEY, last_seq INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+`;
+
+export const agentMigrations: Migrations = [first, second, third];

@@ -32,7 +32,7 @@ function schemaOf(database: SqliteDatabase.Database): unknown[] {
     .all();
 }
 
-test.each(["store-v1.sql", "store-v2.sql"])("%s opens and says what it said", async (fixture) => {
+test.each(["store-v1.sql", "store-v2.sql", "store-v3.sql"])("%s opens and says what it said", async (fixture) => {
   build(fixture, join(rig.agentFolder("ada"), "store.db"));
   const { read, ...store } = rig.open();
   expect(read.getValue("summary")).toEqual({ name: "Ada" });
@@ -71,6 +71,7 @@ test("an index of version 1 opens and says what it said", () => {
 test.each([
   ["store-v1.sql", agentMigrations],
   ["store-v2.sql", agentMigrations],
+  ["store-v3.sql", agentMigrations],
   ["host-v1.sql", indexMigrations],
 ])("%s migrated has the schema of a fresh file", (fixture, migrations) => {
   const migrated = new SqliteDatabase(":memory:");
