@@ -19,16 +19,21 @@ export function agentsFolder(root: string): string {
 
 /** Folders that hold a store. Costs one listing and two looks for each, opens nothing. */
 export function listAgentFolders(root: string): readonly AgentFolder[] {
-  const folders: AgentFolder[] = [];
-  for (const name of listNames(agentsFolder(root))) {
-    if (!isSafeAgentId(name)) continue;
-    const storePath = join(agentsFolder(root), name, storeFileName);
-    const file = statSync(storePath, { throwIfNoEntry: false });
-    if (file?.isFile() !== true) continue;
-    const log = statSync(`${storePath}-wal`, { throwIfNoEntry: false });
-    folders.push({ agentId: name, storePath, modifiedAtMs: file.mtimeMs, hasLog: (log?.size ?? 0) > 0 });
-  }
-  return folders;
+  return listAgentIds(root).flatMap((agentId) => lookAtFolder(root, agentId) ?? []);
+}
+
+/** What may be an agent's folder, by its name alone. */
+export function listAgentIds(root: string): readonly AgentId[] {
+  return listNames(agentsFolder(root)).filter(isSafeAgentId);
+}
+
+/** The folder when it holds a store. */
+export function lookAtFolder(root: string, agentId: AgentId): AgentFolder | undefined {
+  const storePath = join(agentsFolder(root), agentId, storeFileName);
+  const file = statSync(storePath, { throwIfNoEntry: false });
+  if (file?.isFile() !== true) return undefined;
+  const log = statSync(`${storePath}-wal`, { throwIfNoEntry: false });
+  return { agentId, storePath, modifiedAtMs: file.mtimeMs, hasLog: (log?.size ?? 0) > 0 };
 }
 
 function listNames(folder: string): readonly string[] {

@@ -2,6 +2,7 @@
 import type { IndexedAgent } from "@sand/agent-core";
 import {
   type AgentId,
+  BoxError,
   brandId,
   type ClientNonce,
   type CommittedEvent,
@@ -26,6 +27,8 @@ export interface StoredAgent extends IndexedAgent {
 
 export interface IndexReads {
   agents(): readonly StoredAgent[];
+  /** when each row was written; costs no reading of the rows themselves */
+  writtenTimes(): ReadonlyMap<AgentId, number>;
   findNonce(nonce: ClientNonce): AgentId | undefined;
   findCreation(nonce: ClientNonce): Creation | undefined;
   counter(name: string): number;
@@ -79,7 +82,7 @@ function prepareIndex(database: StoreDatabase): OpenedIndex {
         events.push(event);
       },
     },
-    finish: () => log.trim(events.length),
+    finish: () => log.trim(events),
     committed: () => log.committed(),
   };
 }
@@ -98,6 +101,9 @@ function createReads(connection: Connection): IndexReads {
             EXISTS (SELECT 1 FROM open_turns WHERE open_turns.agent_id = agents.agent_id) AS open_turn
      FROM agents ORDER BY agent_id`,
   );
+  const times = connection.prepare<unknown[], { agent_id: string; written_at_ms: number }>(
+    "SELECT agent_id, written_at_ms FROM agents",
+  );
   const nonce = connection.prepare<unknown[], string>("SELECT agent_id FROM nonces WHERE nonce = ?").pluck();
   const creation = connection.prepare<unknown[], { agent_id: string; digest: string }>(
     "SELECT agent_id, digest FROM creations WHERE nonce = ?",
@@ -105,6 +111,8 @@ function createReads(connection: Connection): IndexReads {
   const counter = connection.prepare<unknown[], number>("SELECT value FROM counters WHERE name = ?").pluck();
   return {
     agents: () => agents.all().map(agentFromRow),
+    writtenTimes: () =>
+      new Map(times.all().map((row) => [brandId<AgentId>(row.agent_id), row.written_at_ms])),
     findNonce(key) {
       const agentId = nonce.get(key);
       return agentId === undefined ? undefined : brandId<AgentId>(agentId);
@@ -153,9 +161,18 @@ function writeLedgers(connection: Connection): Pick<IndexTx, "putNonce" | "recor
 function agentFromRow(row: AgentSqlRow): StoredAgent {
   return {
     agentId: brandId<AgentId>(row.agent_id),
-    summary: unpackPayload<JsonObject>(row.summary),
+    summary: readSummary(row),
     lastSeq: row.last_seq,
     hasOpenTurn: row.open_turn === 1,
     writtenAtMs: row.written_at_ms,
   };
+}
+
+/** SQLite doesn't notice a byte that was changed within a text; here it may show, and the row can be made again. */
+function readSummary(row: AgentSqlRow): JsonObject {
+  try {
+    return unpackPayload<JsonObject>(row.summary);
+  } catch (error) {
+    throw new BoxError("store/damaged", "a row of the index can't be read", { cause: error });
+  }
 }

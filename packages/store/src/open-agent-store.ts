@@ -120,7 +120,7 @@ function prepareStore(options: OpenAgentStoreOptions, database: StoreDatabase): 
       log,
       tx,
       events,
-      finish: () => log.trim(events.length),
+      finish: () => log.trim(events),
       committed: () => log.committed(),
     };
   } catch (error) {

@@ -3,8 +3,10 @@
  *
  * 1. A cache of the agents' stores. A missing or damaged file is moved aside and built again from them.
  * 2. Rows, claims of nonces and marks are seen at once and written together some time later, so accepting a prompt costs
- *    no commit here. A boot finds out which stores may know more, and reads them.
+ *    no commit here. A start finds out which stores may know more, and reads them.
  * 3. The reserved end of `seq` is written in a transaction of its own, never inside one that could be undone.
+ * 4. Opening costs the same for any number of agents. Rows are brought up to date and read afterwards, in steps; who
+ *    asks for something of theirs earlier waits for the rest of it, and never sees a row that is behind its store.
  */
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -12,6 +14,7 @@ import type { HostIndex } from "@sand/agent-core";
 import type { Logger } from "@sand/node-kit";
 import { type AgentId, type Clock, type CommittedEvent, invariant } from "@sand/protocol";
 import { catchUpIndex } from "./catch-up-index.ts";
+import { createDeferredSteps, type DeferredSteps } from "./deferred-steps.ts";
 import { createGroupCommit, type GroupCommit } from "./group-commit.ts";
 import { type IndexTx, type OpenedIndex, openIndexFile } from "./index-file.ts";
 import { indexCounters } from "./index-schema.ts";
@@ -20,7 +23,7 @@ import { quarantine } from "./quarantine.ts";
 import { rebuildHostIndex } from "./rebuild-host-index.ts";
 import { refuseNetworkFileSystem } from "./refuse-network-file-system.ts";
 import { createReopening, quickCheck, type Reopening, toStoreError } from "./reopening.ts";
-import { createRoster } from "./roster.ts";
+import { createRoster, type Roster } from "./roster.ts";
 import { createSeqAllocator, type SeqAllocator } from "./seq-allocator.ts";
 import type { openDatabase } from "./sqlite.ts";
 import { createWalGuard } from "./wal-guard.ts";
@@ -41,6 +44,8 @@ export interface OpenedHostIndex extends HostIndex {
   readonly seq: SeqAllocator;
   /** false after a failed commit, until the file was reopened and checked */
   readonly healthy: boolean;
+  /** Brings the rows up to date without holding up anything else. Whoever needs them earlier doesn't have to wait. */
+  catchUp(): Promise<void>;
   /** To be called after each commit of an agent's events, before they are published: replay asks the rows who has what. */
   noteLastSeq(agentId: AgentId, seq: number): void;
 }
@@ -62,7 +67,6 @@ export function openHostIndex(options: OpenHostIndexOptions): OpenedHostIndex {
     logger: options.logger,
     file: join(options.root, indexFileName),
   });
-  catchUpOrClose(options, file);
   const seq = createSeqAllocator({
     reservedThrough: file.use().tx.counter(indexCounters.reservedThrough),
     reserve(through) {
@@ -84,22 +88,21 @@ export function openHostIndex(options: OpenHostIndexOptions): OpenedHostIndex {
     }),
     mark: "index.",
   });
-  return assemble(options, { file, seq, group });
+  const roster = createRoster({ group, clock: options.clock, logger: options.logger });
+  const steps = createDeferredSteps(() => catchUp(options, file, roster));
+  return assemble(options, { file, seq, group, roster, steps });
 }
 
 interface Parts {
   readonly file: Reopening<OpenedIndex>;
   readonly seq: SeqAllocator;
   readonly group: GroupCommit<IndexTx>;
+  readonly roster: Roster;
+  readonly steps: DeferredSteps;
 }
 
-function assemble(options: OpenHostIndexOptions, { file, seq, group }: Parts): OpenedHostIndex {
-  const roster = createRoster({
-    group,
-    clock: options.clock,
-    logger: options.logger,
-    rows: file.use().tx.agents(),
-  });
+function assemble(options: OpenHostIndexOptions, parts: Parts): OpenedHostIndex {
+  const { file, seq, group, roster, steps } = parts;
   const change = async <T>(fn: (tx: IndexTx) => T): Promise<T> => (await group.submit(fn)).value;
 
   async function close(): Promise<void> {
@@ -108,7 +111,8 @@ function assemble(options: OpenHostIndexOptions, { file, seq, group }: Parts): O
       if (!file.healthy) return;
       const closed = change((tx) => {
         // A start trusts that moment to have left nothing behind.
-        if (!roster.isBehind()) tx.setCounter(indexCounters.closedAtMs, options.clock.nowMs());
+        if (steps.isDone && !roster.isBehind())
+          tx.setCounter(indexCounters.closedAtMs, options.clock.nowMs());
       });
       group.flush();
       await closed;
@@ -117,17 +121,27 @@ function assemble(options: OpenHostIndexOptions, { file, seq, group }: Parts): O
     }
   }
 
+  /** the rows, and what lies in the file beside them, brought up to date */
+  function settled(): { readonly roster: Roster; readonly tx: IndexTx } {
+    steps.settle();
+    return { roster, tx: file.use().tx };
+  }
+
   return {
     seq,
-    agents: roster.agents,
-    putAgent: roster.putAgent,
-    removeAgent: roster.removeAgent,
-    noteLastSeq: roster.noteLastSeq,
-    markOpenTurn: roster.markOpenTurn,
-    claimNonce: roster.claimNonce,
-    findNonce: (nonce) => roster.findClaim(nonce) ?? file.use().tx.findNonce(nonce),
-    findCreation: (nonce) => file.use().tx.findCreation(nonce),
-    recordCreation: (nonce, agentId, digest) => change((tx) => tx.recordCreation(nonce, { agentId, digest })),
+    catchUp: steps.run,
+    agents: () => settled().roster.agents(),
+    putAgent: (row) => settled().roster.putAgent(row),
+    removeAgent: (agentId) => settled().roster.removeAgent(agentId),
+    noteLastSeq: (agentId, last) => settled().roster.noteLastSeq(agentId, last),
+    markOpenTurn: (agentId) => settled().roster.markOpenTurn(agentId),
+    claimNonce: (nonce, agentId) => settled().roster.claimNonce(nonce, agentId),
+    findNonce: (nonce) => settled().roster.findClaim(nonce) ?? settled().tx.findNonce(nonce),
+    findCreation: (nonce) => settled().tx.findCreation(nonce),
+    recordCreation: async (nonce, agentId, digest) => {
+      steps.settle();
+      await change((tx) => tx.recordCreation(nonce, { agentId, digest }));
+    },
     commitHostEvent: (channel, payload) =>
       change((tx) => {
         const event = { seq: seq.next(), channel, payload };
@@ -169,16 +183,16 @@ function openOrRebuild(options: OpenHostIndexOptions, seqAtLeast: number, check:
   return open();
 }
 
-/** A damaged page shows when it is read, so what every boot needs is read before the file counts as good. */
+/** A damaged page shows when it is read, so what every start needs is read before the file counts as good. */
 function openReadable(open: () => OpenedIndex): OpenedIndex {
-  return closeIfFails(open(), (index) => {
-    index.tx.agents();
-    index.tx.counter(indexCounters.reservedThrough);
-  });
+  return closeIfFails(open(), (index) => void index.tx.counter(indexCounters.reservedThrough));
 }
 
 function openChecked(open: () => OpenedIndex): OpenedIndex {
-  return closeIfFails(open(), (index) => quickCheck(index.database.connection));
+  return closeIfFails(open(), (index) => {
+    quickCheck(index.database.connection);
+    index.tx.agents();
+  });
 }
 
 function closeIfFails(index: OpenedIndex, check: (index: OpenedIndex) => void): OpenedIndex {
@@ -191,12 +205,22 @@ function closeIfFails(index: OpenedIndex, check: (index: OpenedIndex) => void): 
   }
 }
 
-function catchUpOrClose(options: OpenHostIndexOptions, file: Reopening<OpenedIndex>): void {
+/** Brings the rows up to date, then into memory. Damage that shows on the way is repaired like any other, once. */
+function* catchUp(
+  options: OpenHostIndexOptions,
+  file: Reopening<OpenedIndex>,
+  roster: Roster,
+): Generator<undefined, void> {
+  const readRows = function* (): Generator<undefined, void> {
+    yield* catchUpIndex(options, file.use);
+    roster.load(file.use().tx.agents());
+  };
   try {
-    catchUpIndex(options, file.use());
+    yield* readRows();
   } catch (error) {
-    file.close();
-    throw toStoreError(error);
+    const reason = file.fault(error);
+    if (reason.code !== "store/damaged") throw reason;
+    yield* readRows();
   }
 }
 

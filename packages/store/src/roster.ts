@@ -14,6 +14,8 @@ import type { IndexTx } from "./index-file.ts";
 import { createNonceClaims } from "./nonce-claims.ts";
 
 export interface Roster {
+  /** what the file holds, before anything else is asked or told */
+  load(rows: readonly IndexedAgent[]): void;
   agents(): readonly IndexedAgent[];
   putAgent(row: IndexedAgent): void;
   removeAgent(agentId: AgentId): void;
@@ -37,15 +39,10 @@ export interface RosterDeps {
   readonly group: GroupCommit<IndexTx>;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** what the file holds */
-  readonly rows: readonly IndexedAgent[];
 }
 
 export function createRoster(deps: RosterDeps): Roster {
   const rows = new Map<AgentId, IndexedAgent>();
-  for (const { agentId, summary, lastSeq, hasOpenTurn } of deps.rows) {
-    rows.set(agentId, { agentId, summary, lastSeq, hasOpenTurn });
-  }
   const unwritten = new Set<AgentId>();
   const claims = createNonceClaims();
   let asked = false;
@@ -100,6 +97,11 @@ export function createRoster(deps: RosterDeps): Roster {
   }
 
   return {
+    load(stored) {
+      for (const { agentId, summary, lastSeq, hasOpenTurn } of stored) {
+        rows.set(agentId, { agentId, summary, lastSeq, hasOpenTurn });
+      }
+    },
     agents: () => [...rows.values()],
     putAgent(row) {
       rows.set(row.agentId, row);

@@ -253,6 +253,7 @@ describe("a fault of the index", () => {
     await index.close();
     const state = { fails: false };
     const faulty = openFaulty(state);
+    await faulty.catchUp();
     state.fails = true;
     faulty.putAgent({ agentId: ada, summary: { name: "written later" }, lastSeq: 1, hasOpenTurn: false });
     faulty.claimNonce(nonce("n1"), ada);
@@ -269,6 +270,7 @@ describe("a fault of the index", () => {
 
   test("damage that shows while the host runs is repaired by a rebuild, and numbers still rise", async () => {
     await createAgent("ada");
+    await index.catchUp();
     const before = (await index.commitHostEvent("agents", {})).seq;
     const other = new SqliteDatabase(indexPath());
     other.pragma("wal_checkpoint(TRUNCATE)");

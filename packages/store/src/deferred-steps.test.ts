@@ -1,0 +1,45 @@
+import { expect, test } from "vitest";
+import { createDeferredSteps } from "./deferred-steps.ts";
+
+function* steps(seen: string[], failAt?: number): Generator<undefined, void> {
+  for (let step = 1; step <= 3; step += 1) {
+    if (step === failAt) throw new Error("the disk is full");
+    seen.push(`step ${step}`);
+    yield;
+  }
+}
+
+test("other work runs between the steps", async () => {
+  const seen: string[] = [];
+  const deferred = createDeferredSteps(() => steps(seen));
+  const running = deferred.run();
+  setImmediate(() => seen.push("other work"));
+  await running;
+  expect(seen[0]).toBe("step 1");
+  expect(seen.indexOf("other work")).toBeLessThan(seen.indexOf("step 3"));
+  expect(deferred.isDone).toBe(true);
+});
+
+test("who needs the result in the middle gets all of it, and no step runs twice", async () => {
+  const seen: string[] = [];
+  const deferred = createDeferredSteps(() => steps(seen));
+  const running = deferred.run();
+  deferred.settle();
+  expect(seen).toEqual(["step 1", "step 2", "step 3"]);
+  await running;
+  deferred.settle();
+  expect(seen).toHaveLength(3);
+});
+
+test("work that failed starts over when it is asked for again", () => {
+  const seen: string[] = [];
+  let tries = 0;
+  const deferred = createDeferredSteps(() => {
+    tries += 1;
+    return steps(seen, tries === 1 ? 2 : undefined);
+  });
+  expect(() => deferred.settle()).toThrow("the disk is full");
+  expect(deferred.isDone).toBe(false);
+  deferred.settle();
+  expect(seen).toEqual(["step 1", "step 1", "step 2", "step 3"]);
+});

@@ -1,0 +1,111 @@
+/** What an opened index does after its opening: the walk over the agents' folders, in steps or at once. */
+import { cpSync, utimesSync } from "node:fs";
+import { join } from "node:path";
+import { type AgentId, brandId, type ClientNonce } from "@sand/protocol";
+import SqliteDatabase from "better-sqlite3";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { OpenedHostIndex } from "../src/index.ts";
+import { createStoreRig, promptRow, type StoreRig, turnRow } from "./store-rig.ts";
+
+let rig: StoreRig;
+let index: OpenedHostIndex;
+
+beforeEach(() => {
+  rig = createStoreRig();
+  index = rig.openIndex();
+});
+
+afterEach(async () => {
+  await rig[Symbol.asyncDispose]();
+});
+
+const ada = brandId<AgentId>("ada");
+const nonce = (text: string): ClientNonce => brandId<ClientNonce>(text);
+
+/** an agent whose store is closed, and whose row the index may or may not have */
+async function makeStore(agentId: string, summary = agentId): Promise<void> {
+  await using store = rig.open(agentId, { seq: index.seq });
+  await store.transact((tx) => {
+    tx.setValue("summary", { name: summary });
+    tx.insertPrompt(promptRow(`nonce-${agentId}`));
+    tx.insertTurn(turnRow(1));
+    tx.emit("test", {});
+  });
+}
+
+async function makeAgents(count: number): Promise<readonly string[]> {
+  const names = Array.from({ length: count }, (_, at) => `agent-${String(at).padStart(3, "0")}`);
+  for (const name of names) await makeStore(name);
+  return names;
+}
+
+/** The host ends in good order. */
+async function restart(): Promise<void> {
+  await index.close();
+  index = rig.openIndex();
+}
+
+function namesOf(found: OpenedHostIndex): readonly AgentId[] {
+  return found.agents().map(({ agentId }) => agentId);
+}
+
+test("catching up lets other work run, and ends with every row", async () => {
+  const names = await makeAgents(20);
+  await restart();
+  let turns = 0;
+  let isDone = false;
+  const count = (): void => {
+    turns += 1;
+    if (!isDone) setImmediate(count);
+  };
+  setImmediate(count);
+  await index.catchUp();
+  isDone = true;
+  expect(turns).toBeGreaterThan(3);
+  expect(namesOf(index)).toEqual(names);
+});
+
+test("who asks in the middle of it gets all rows and nonces, not those read so far", async () => {
+  const names = await makeAgents(20);
+  await restart();
+  const running = index.catchUp();
+  expect(index.findNonce(nonce("nonce-agent-019"))).toBe("agent-019");
+  expect(namesOf(index)).toEqual(names);
+  await running;
+});
+
+test("an index that is closed before it has caught up claims nothing of what it hasn't seen", async () => {
+  await makeStore("ada", "old");
+  index.putAgent({ agentId: ada, summary: { name: "old" }, lastSeq: 1, hasOpenTurn: true });
+  await index.close();
+  // Changed by another program, or by a host that was killed: later than the row, and without a log left over.
+  const changed = new SqliteDatabase(join(rig.agentFolder("ada"), "store.db"));
+  changed.prepare("UPDATE kv SET value = ? WHERE key = 'summary'").run('{"name":"new"}');
+  changed.close();
+  const soon = new Date(Date.now() + 1);
+  utimesSync(join(rig.agentFolder("ada"), "store.db"), soon, soon);
+  await rig.openIndex().close();
+  expect(rig.openIndex().agents()).toMatchObject([{ agentId: ada, summary: { name: "new" } }]);
+});
+
+test("a folder that was put there while the host was down is in the roster", async () => {
+  await makeStore("ada");
+  index.putAgent({ agentId: ada, summary: { name: "ada" }, lastSeq: 1, hasOpenTurn: true });
+  await index.close();
+  cpSync(rig.agentFolder("ada"), rig.agentFolder("eve"), { recursive: true, preserveTimestamps: true });
+  const next = rig.openIndex();
+  await next.catchUp();
+  expect(namesOf(next)).toEqual(["ada", "eve"]);
+});
+
+test("a row that can't be read is made again from its store", async () => {
+  await makeStore("ada");
+  index.putAgent({ agentId: ada, summary: { name: "ada" }, lastSeq: 1, hasOpenTurn: true });
+  await index.close();
+  const other = new SqliteDatabase(join(rig.root, "host.db"));
+  other.prepare("UPDATE agents SET summary = ?").run('{"name');
+  other.close();
+  const next = rig.openIndex();
+  expect(next.agents()).toMatchObject([{ agentId: ada, summary: { name: "ada" }, hasOpenTurn: true }]);
+  expect(rig.logged.join("")).toContain("index.damaged");
+});
