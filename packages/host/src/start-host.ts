@@ -56,6 +56,8 @@ export async function startHost(deps: HostDeps): Promise<Host> {
     const state = openState(deps, scope);
     const work = startWork(deps, scope, state);
     const url = await openDoors(deps, scope, state, work);
+    // `/health` answers meanwhile; a command that needs the roster brings the rest of it forward.
+    await state.index.catchUp();
     // Only now, with the doors open: what these turns do is seen from its first event on.
     for (const row of state.index.agents()) if (row.hasOpenTurn) work.queue.wake(row.agentId);
     work.goesOn();
