@@ -1,60 +1,23 @@
 /**
- * The host's process: settings, one logger, the host, and its end.
- *
- * SIGTERM and SIGINT close in order; a second one ends at once. Nothing here decides anything about turns.
+ * The host's program. One file plays several roles: `host` is the process itself, the others are its threads, which
+ * load nothing of the host. A thread that fails tells whoever started it.
  */
-import { armFailpoints, createLogger, type Logger, randomIds, systemClock } from "@sand/node-kit";
-import { BoxError } from "@sand/protocol";
-import { readHostConfig } from "./config.ts";
-import { type Host, startHost } from "./start-host.ts";
-import { version } from "./version.ts";
+import { isMainThread, workerData } from "node:worker_threads";
 
-/** a shutdown that takes longer is ended by force, in `ms`; Docker's own grace is 10 s */
-const shutDownMaxMs = 9_000;
+const threads: Readonly<Record<string, () => Promise<void>>> = {
+  projections: async () => (await import("@sand/store/projections")).runProjectionRole(),
+};
 
-async function main(): Promise<void> {
-  const config = readHostConfig();
-  armFailpoints(config.failpoint ?? undefined);
-  const logger = createLogger({ name: "host", level: config.logLevel });
-  for (const warning of config.warnings) logger.warn({ event: "config.unknown" }, warning);
-  watchForBugs(logger);
-  const host = await startHost({ config, version, clock: systemClock, ids: randomIds, logger });
-  endOnSignal(host, logger);
+async function runThread(data: unknown): Promise<void> {
+  const role = typeof data === "object" && data !== null && "role" in data ? String(data.role) : "";
+  const run = threads[role];
+  if (run === undefined) throw new Error(`this program has no thread "${role}"`);
+  await run();
 }
 
-/** A bug that nobody caught leaves the process in an unknown state; the next start goes on from the records. */
-function watchForBugs(logger: Logger): void {
-  const die = (error: unknown): void => {
-    logger.fatal({ event: "host.crashed", err: error }, "an error that nobody caught; the host ends");
-    process.exit(70);
-  };
-  process.on("uncaughtException", die);
-  process.on("unhandledRejection", die);
+async function runProcess(): Promise<void> {
+  const { runHost } = await import("./run-host.ts");
+  await runHost(import.meta.filename);
 }
 
-function endOnSignal(host: Host, logger: Logger): void {
-  let isEnding = false;
-  const end = (signal: NodeJS.Signals): void => {
-    if (isEnding) process.exit(130);
-    isEnding = true;
-    logger.info({ event: "host.stopping", signal }, "the host shuts down");
-    setTimeout(() => process.exit(75), shutDownMaxMs).unref();
-    host.close().then(
-      () => process.exit(0),
-      (error: unknown) => {
-        logger.error({ event: "host.stop-failed", err: error }, "the shutdown failed");
-        process.exit(70);
-      },
-    );
-  };
-  process.on("SIGTERM", end);
-  process.on("SIGINT", end);
-}
-
-main().catch((error: unknown) => {
-  // Before the logger exists, and for what an operator must act on: one clear line and its hint.
-  const hint = error instanceof BoxError && error.hint !== undefined ? ` (${error.hint})` : "";
-  const text = error instanceof Error ? error.message : String(error);
-  process.stderr.write(`sand host: ${text}${hint}\n`);
-  process.exit(error instanceof BoxError && error.code === "config/invalid" ? 78 : 1);
-});
+void (isMainThread ? runProcess() : runThread(workerData));
