@@ -40,6 +40,8 @@ export interface HostDeps {
   readonly logger: Logger;
   /** the exec-daemon's program; found beside the host's own when absent */
   readonly daemonProgram?: string;
+  /** the host's own program, which its threads are started from; the sources' when absent */
+  readonly program?: string;
 }
 
 export interface Host extends AsyncDisposable {
