@@ -1,7 +1,7 @@
 /*
  * Keeps one execution from its claim to its last byte. It needs nobody: the daemon may die and come back meanwhile.
  *
- * 1. Claim before start, exit record before the end is shown to anybody.
+ * 1. The intent on the disk before the claim, the claim before the start, the exit record before the end is shown.
  * 2. The exit is known at once; `closed` follows when both streams are at their end or the drain limit is hit.
  * 3. A stream that something else still holds after that is emptied and thrown away, so that its writer lives on.
  */
@@ -55,7 +55,10 @@ static void look_at_folder(struct keep *keep, int64_t now) {
 /* Only this process knows that the command runs and how it ended, so a disk that is full for a while is waited for. */
 static bool record_patiently(struct keep *keep, const char *name, const char *text) {
   for (int64_t until = now_ms() + keep->order->record_retry_max_ms;;) {
-    if (write_record(keep->folder, name, text) == 0) return true;
+    if (write_record(keep->folder, name, text) == 0) {
+      tell_record(name, text);
+      return true;
+    }
     if (is_removed(keep->folder) || keep->stop || now_ms() >= until) return false;
     struct pollfd wait = {.fd = keep->signals, .events = POLLIN};
     poll(&wait, 1, (int)keep->order->record_retry_every_ms);
@@ -175,8 +178,9 @@ static bool advance(struct keep *keep, int64_t now, void (*tell)(const char *)) 
     bool left_open = !is_drained(keep);
     if (!(keep->is_recorded = record_closed(keep, left_open))) return false;
     tell(left_open ? "leaving" : "closed");
-    sync_end(keep->folder);
+    add_end(keep->folder, order);
     if (!left_open) return false;
+    sync_ends();
     keep->phase = PHASE_LEFT_OPEN;
     keep->phase_until = now + order->left_open_max_ms;
   }
@@ -261,7 +265,7 @@ static void record_failure(struct keep *keep, void (*tell)(const char *)) {
   format_spawn_failure(text, sizeof text, program, keep->child.failure, spool_take_seq(&keep->spool));
   keep->is_recorded = record_patiently(keep, "exit.json", text) && record_closed(keep, false);
   if (keep->is_recorded) tell("closed");
-  sync_end(keep->folder);
+  add_end(keep->folder, keep->order);
 }
 
 static bool record_started(struct keep *keep) {
@@ -274,7 +278,7 @@ static bool record_started(struct keep *keep) {
 bool keep_execution(struct order *order, int signals, void (*tell)(const char *)) {
   struct keep keep = {.order = order, .signals = signals, .recording = true};
   keep.folder = open(order->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (keep.folder < 0 || !claim_execution(keep.folder, order->cgroup)) {
+  if (keep.folder < 0 || !sync_intent(keep.folder) || !claim_execution(keep.folder, order->cgroup)) {
     if (keep.folder >= 0) close(keep.folder);
     tell("taken");
     return true;

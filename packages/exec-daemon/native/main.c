@@ -1,8 +1,9 @@
 /*
  * The shim's program. It is started ahead of time, answers `ready`, takes one order after the other, and says in one
  * word on a line what became of each: `taken`, `closed`, or `leaving` when something still writes and this process
- * stays with it. When the daemon goes away it finishes what it has and ends. The folder is the truth; these words only
- * save the daemon from looking.
+ * stays with it. Before that it says each record that it has put into the folder: the file's name and what is in it.
+ * When the daemon goes away it finishes what it has and ends. The folder is the truth; what is said only saves the
+ * daemon from looking.
  *
  * `sand-shim probe [control group]` says what this machine lets it do, which also proves that it runs here.
  */
@@ -16,6 +17,7 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 static void say(const char *word) {
@@ -24,6 +26,29 @@ static void say(const char *word) {
   /* The daemon may be gone when we tell it something. That is no reason to leave an execution. */
   ssize_t ignored = write(1, line, (size_t)length);
   (void)ignored;
+}
+
+/* All the records of an execution fit into what the daemon may leave unread, so this never waits for it. */
+void tell_record(const char *name, const char *text) {
+  struct iovec parts[] = {
+    {(void *)name, strlen(name)}, {(void *)" ", 1}, {(void *)text, strlen(text)}, {(void *)"\n", 1}};
+  ssize_t ignored = writev(1, parts, sizeof parts / sizeof *parts);
+  (void)ignored;
+}
+
+/* Takes orders until there are no more; the program's exit code. */
+static int serve(int signals) {
+  static struct order order;
+  for (;;) {
+    sync_old_ends();
+    say("ready");
+    switch (read_order(&order, signals)) {
+      case ORDER_NONE: return 0;
+      case ORDER_BROKEN: return 2;
+      case ORDER_READ: break;
+    }
+    if (!keep_execution(&order, signals, say)) return 0;
+  }
 }
 
 static int probe(const char *cgroup) {
@@ -58,20 +83,13 @@ bool told_to_end(int signals, bool *child_changed) {
 }
 
 int main(int argc, char **argv) {
-  static struct order order;
   if (argc >= 2 && strcmp(argv[1], "probe") == 0) return probe(argc > 2 ? argv[2] : NULL);
   /* Nothing that whoever started us had open is ours, and nobody's end is our end. */
   syscall(SYS_close_range, 3U, ~0U, 0U);
   prctl(PR_SET_PDEATHSIG, 0);
   int signals = watch_signals();
   if (signals < 0) return 1;
-  for (;;) {
-    say("ready");
-    switch (read_order(&order, signals)) {
-      case ORDER_NONE: return 0;
-      case ORDER_BROKEN: return 2;
-      case ORDER_READ: break;
-    }
-    if (!keep_execution(&order, signals, say)) return 0;
-  }
+  int code = serve(signals);
+  sync_ends();
+  return code;
 }

@@ -46,6 +46,8 @@ static const struct number_key number_keys[] = {
   NUMBER("infoMaxMs", info_max_ms),
   NUMBER("pinMaxMs", pin_max_ms),
   NUMBER("folderLookEveryMs", folder_look_every_ms),
+  NUMBER("endSyncIdleMs", end_sync_idle_ms),
+  NUMBER("endSyncMaxMs", end_sync_max_ms),
 };
 
 static const struct {
@@ -135,7 +137,12 @@ static bool parse_order(struct order *order, size_t length) {
 static bool read_whole(void *target, size_t length, int signals) {
   for (size_t have = 0; have < length;) {
     struct pollfd waits[2] = {{.fd = 0, .events = POLLIN}, {.fd = signals, .events = POLLIN}};
-    if (poll(waits, 2, -1) < 0 && errno != EINTR) return false;
+    int ready = poll(waits, 2, ends_wait_ms());
+    if (ready < 0 && errno != EINTR) return false;
+    if (ready <= 0) {
+      if (ready == 0) sync_ends();
+      continue;
+    }
     if (waits[1].revents != 0 && told_to_end(signals, NULL)) return false;
     if (waits[0].revents == 0) continue;
     ssize_t count = read(0, (char *)target + have, length - have);

@@ -1,11 +1,12 @@
 /*
  * The JSON files that the daemon reads. Each appears under its name whole.
  *
- * None is waited for on the disk: the intent was, before we heard of it, and names the machine's boot. A power cut may
- * take the claim back after the command began; the next daemon then finds an intent of an earlier boot without a claim
- * and settles it as unknown, so a repeat doesn't run it again. The end shows first and is synced right behind. A power
- * cut in between leaves an execution without an end, so its outcome is unknown, which is the truth; its output would be
- * lost by then as well.
+ * The intent is waited for on the disk before it is claimed, and it names the machine's boot. Of what follows nothing is.
+ * A power cut may take the claim back after the command began; the next daemon then finds an intent of an earlier boot
+ * without a claim and settles it as unknown, so a repeat doesn't run it again. The end shows first and is synced when
+ * there is nothing else to do, or soon: right behind it whoever waited for it writes to the same disk. A power cut in
+ * between leaves an execution without an end, so its outcome is unknown, which is the truth; its output would be lost by
+ * then as well.
  */
 #define _GNU_SOURCE
 #include "shim.h"
@@ -95,7 +96,18 @@ bool claim_execution(int folder, const char *cgroup) {
   bool is_ours = linkat(folder, copy, folder, "claim.json", 0) == 0;
   unlinkat(folder, copy, 0);
   close(file);
+  if (is_ours) tell_record("claim.json", text);
   return is_ours;
+}
+
+bool sync_intent(int folder) {
+  int file = openat(folder, "start.json", O_RDONLY | O_CLOEXEC);
+  int above = openat(folder, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  bool is_synced =
+    file >= 0 && above >= 0 && fsync(file) == 0 && fsync(folder) == 0 && fsync(above) == 0;
+  if (file >= 0) close(file);
+  if (above >= 0) close(above);
+  return is_synced;
 }
 
 bool is_removed(int folder) {
@@ -115,7 +127,7 @@ int write_record(int folder, const char *name, const char *text) {
   return error;
 }
 
-void sync_end(int folder) {
+static void sync_end(int folder) {
   static const char *const names[] = {"exit.json", "closed.json"};
   for (size_t at = 0; at < sizeof names / sizeof *names; at += 1) {
     int file = openat(folder, names[at], O_RDONLY | O_CLOEXEC);
@@ -125,6 +137,39 @@ void sync_end(int folder) {
   }
   fsync(folder);
 }
+
+/* folders whose end isn't synced yet, and since when the first of them waits */
+static int ends[ENDS_MAX];
+static size_t end_count;
+static int64_t first_end_at, end_idle_ms, end_max_ms;
+
+void sync_ends(void) {
+  for (size_t at = 0; at < end_count; at += 1) {
+    sync_end(ends[at]);
+    close(ends[at]);
+  }
+  end_count = 0;
+}
+
+void add_end(int folder, const struct order *order) {
+  int copy = fcntl(folder, F_DUPFD_CLOEXEC, 0);
+  if (copy < 0) {
+    sync_end(folder);
+    return;
+  }
+  if (end_count == 0) first_end_at = now_ms();
+  ends[end_count] = copy;
+  end_count += 1;
+  end_idle_ms = order->end_sync_idle_ms;
+  end_max_ms = order->end_sync_max_ms;
+  if (end_count == ENDS_MAX) sync_ends();
+}
+
+void sync_old_ends(void) {
+  if (end_count > 0 && now_ms() - first_end_at >= end_max_ms) sync_ends();
+}
+
+int ends_wait_ms(void) { return end_count == 0 ? -1 : (int)end_idle_ms; }
 
 void escape_json(char *out, size_t size, const char *text) {
   size_t used = 0;

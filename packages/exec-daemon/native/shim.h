@@ -28,6 +28,8 @@ enum {
   RECORD_MAX_BYTES = 16 * 1024,
   NAME_MAX_BYTES = 256,
   INFO_MAX_BYTES = 16 * 1024,
+  /* folders whose end isn't synced yet; with one more all of them are */
+  ENDS_MAX = 32,
 };
 
 /* ---- order.c: what to run, as the daemon encodes it ---- */
@@ -50,7 +52,7 @@ struct order {
   int64_t with_stdin, sandboxed, kill_ms, uid, gid, tty_uid, no_new_privs, cols, rows;
   int64_t segment_max_bytes, tail_segments_max, kill_grace_ms, settle_max_ms, drain_max_ms;
   int64_t record_retry_every_ms, record_retry_max_ms, left_open_max_ms, info_max_ms, pin_max_ms;
-  int64_t folder_look_every_ms;
+  int64_t folder_look_every_ms, end_sync_idle_ms, end_sync_max_ms;
   /* the lists, ended by NULL where a program wants that */
   char *argv[ARGS_MAX + 1];
   char *env[ENV_MAX + 1];
@@ -73,14 +75,22 @@ struct identity {
 const char *boot_id(void);
 /* False when there is no such process; one that wasn't waited for yet counts. */
 bool read_identity(pid_t pid, struct identity *identity);
+/* Waits until the intent is on the disk, with its name and its folder's; false when it can't be. */
+bool sync_intent(int folder);
 /* False when another keeper has it, or the folder is gone. */
 bool claim_execution(int folder, const char *cgroup);
 /* A folder that was removed never comes back; one that was moved is still the same. */
 bool is_removed(int folder);
 /* Puts the file into place whole; 0, or the reason as an errno. */
 int write_record(int folder, const char *name, const char *text);
-/* Makes the records of the end durable, which were put into place before. */
-void sync_end(int folder);
+/*
+ * The records of an end are in place and want to be made durable: when nothing was to do for a while (`ends_wait_ms`,
+ * -1 when there are none), when the first has waited long enough, and before this process ends.
+ */
+void add_end(int folder, const struct order *order);
+void sync_old_ends(void);
+void sync_ends(void);
+int ends_wait_ms(void);
 /* Writes text as the inside of a JSON string. */
 void escape_json(char *out, size_t size, const char *text);
 
@@ -202,6 +212,9 @@ int64_t machine_oom_kills(void);
 bool keep_execution(struct order *order, int signals, void (*tell)(const char *word));
 
 /* ---- main.c ---- */
+
+/* Gives the daemon what was just put into the folder, so that it doesn't have to look. */
+void tell_record(const char *name, const char *text);
 
 /* Reads the signals that have come; a child's is noted where somebody wants to know. */
 bool told_to_end(int signals, bool *child_changed);

@@ -34,6 +34,9 @@ export const limits = {
   folderGoneMaxMs: 20_000,
   /** how often a keeper looks whether its folder was removed: then its command is ended, for nobody will ask for it */
   folderLookEveryMs: 5_000,
+  /** the records of an end are made durable when their keeper has nothing to do for the first, or at the latest after the second */
+  endSyncIdleMs: 100,
+  endSyncMaxMs: 1000,
   /** after `closed`: how long such a stream is still emptied, so that its writer isn't killed by SIGPIPE */
   leftOpenMaxMs: 24 * 60 * 60 * 1000,
 

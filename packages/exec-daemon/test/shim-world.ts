@@ -59,7 +59,7 @@ export async function startShimWorld(): Promise<ShimWorld> {
       },
     });
     execution.follow();
-    await keepers.give(execution.folder);
+    await keepers.give(execution);
     const hasBegun = () => execution.started !== undefined || execution.exit !== undefined || undefined;
     await until("it has begun", hasBegun, patientMs);
     return execution;

@@ -11,7 +11,7 @@ import { type CgroupPlace, findCgroupPlace } from "./cgroup-place.ts";
 import { findShim } from "./find-shim.ts";
 import type { KeeperMode } from "./keeper-mode.ts";
 import type { KeeperPoolDeps } from "./keeper-pool.ts";
-import { readShimOrder } from "./shim-order.ts";
+import { encodeShimOrder } from "./shim-order.ts";
 
 export interface KeeperChoice {
   readonly pool: KeeperPoolDeps;
@@ -53,7 +53,9 @@ function chooseShim(deps: ChooseKeeperDeps, path: string, place: CgroupPlace | u
       command: [path, "keep"],
       env: deps.env,
       cwd: deps.dataRoot,
-      encode: (folder) => readShimOrder(folder, place?.nextPath()),
+      encode: ({ folder, start }) => encodeShimOrder(folder, start.launch, place?.nextPath()),
+      syncsIntents: true,
+      tellsRecords: true,
     },
     whyNoShim: undefined,
     whyNoCgroup: place === undefined ? "no control group can be made here" : undefined,
@@ -72,7 +74,9 @@ function chooseNode(deps: ChooseKeeperDeps, reason: string): KeeperChoice {
       command: [...deps.selfCommand, "keeper"],
       env: deps.env,
       cwd: deps.dataRoot,
-      encode: (folder) => Buffer.from(`${JSON.stringify({ folder })}\n`),
+      encode: ({ folder }) => Buffer.from(`${JSON.stringify({ folder })}\n`),
+      syncsIntents: false,
+      tellsRecords: false,
     },
     whyNoShim: reason,
     whyNoCgroup: "only the native shim starts commands in control groups",

@@ -8,11 +8,20 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { BoxError } from "@sand/protocol";
+import { parseTold } from "../ledger/records.ts";
+import type { TrackedExecution } from "../ledger/tracked-execution.ts";
 import { limits } from "../limits.ts";
+
+/** what a keeper gets to keep, and who hears what it says of it */
+export type GivenExecution = Pick<TrackedExecution, "folder" | "start" | "learn">;
 
 export interface KeeperPool {
   /** Hands an execution to a keeper. Resolves when the order is given, with what this keeper says when it ends. */
-  give(folder: string): Promise<{ readonly finished: Promise<KeeperReport> }>;
+  give(execution: GivenExecution): Promise<{ readonly finished: Promise<KeeperReport> }>;
+  /** its keepers wait until the intent is on the disk, so nobody else has to */
+  readonly syncsIntents: boolean;
+  /** its keepers say the records that they write, so nobody has to look for them */
+  readonly tellsRecords: boolean;
   /** Starts the first spares. */
   fill(): void;
   /** Lets idle keepers go; busy ones go on alone. */
@@ -27,16 +36,18 @@ interface Keeper {
   readonly ready: Promise<boolean>;
   onReport: ((report: KeeperReport) => void) | undefined;
   onReady: ((ok: boolean) => void) | undefined;
+  /** what it keeps, or kept last */
+  kept: GivenExecution | undefined;
   gone: boolean;
 }
 
-export interface KeeperPoolDeps {
+export interface KeeperPoolDeps extends Pick<KeeperPool, "syncsIntents" | "tellsRecords"> {
   /** the program and its arguments */
   readonly command: readonly [string, ...string[]];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
   /** what a keeper is told to keep an execution */
-  readonly encode: (folder: string) => Buffer;
+  readonly encode: (execution: GivenExecution) => Buffer;
 }
 
 interface Waiter {
@@ -91,9 +102,11 @@ export function createKeeperPool(deps: KeeperPoolDeps): KeeperPool {
   }
 
   return {
+    syncsIntents: deps.syncsIntents,
+    tellsRecords: deps.tellsRecords,
     fill,
-    async give(folder) {
-      const order = deps.encode(folder);
+    async give(execution) {
+      const order = deps.encode(execution);
       const keeper = await take();
       fill();
       const finished = new Promise<KeeperReport>((resolve) => {
@@ -101,6 +114,7 @@ export function createKeeperPool(deps: KeeperPoolDeps): KeeperPool {
         if (keeper.gone) resolve("lost");
       });
       keeper.onReady = () => offer(keeper);
+      keeper.kept = execution;
       keeper.child.stdin?.write(order);
       return { finished };
     },
@@ -109,6 +123,11 @@ export function createKeeperPool(deps: KeeperPoolDeps): KeeperPool {
       for (const keeper of idle.splice(0)) letGo(keeper);
     },
   };
+}
+
+function hear(execution: GivenExecution | undefined, line: string): void {
+  const told = parseTold(line);
+  if (told !== undefined) execution?.learn(told);
 }
 
 function letGo(keeper: Keeper): void {
@@ -130,6 +149,7 @@ function spawnKeeper(deps: KeeperPoolDeps): Keeper {
     ready: Promise.resolve(false),
     onReport: undefined,
     onReady: undefined,
+    kept: undefined,
     gone: false,
   };
   const ready = new Promise<boolean>((resolve) => {
@@ -156,8 +176,9 @@ function listen(keeper: Keeper): void {
   // A write to a keeper that is just dying fails; its exit says the rest.
   keeper.child.stdin?.on("error", () => undefined);
   if (keeper.child.stdout === null) return;
-  createInterface({ input: keeper.child.stdout }).on("line", (word) => {
-    if (word === "ready") keeper.onReady?.(true);
-    if (word === "taken" || word === "closed" || word === "leaving") keeper.onReport?.(word);
+  createInterface({ input: keeper.child.stdout }).on("line", (line) => {
+    if (line === "ready") keeper.onReady?.(true);
+    else if (line === "taken" || line === "closed" || line === "leaving") keeper.onReport?.(line);
+    else hear(keeper.kept, line);
   });
 }

@@ -126,7 +126,7 @@ function hold(events: TerminalEvents, find: () => Promise<TrackedExecution>): Te
 async function start(deps: ShimBackendDeps, launch: TerminalLaunch): Promise<TrackedExecution> {
   const execution = await deps.ledger.add(toRecord(launch, deps.clock.nowMs()));
   execution.follow();
-  const { finished } = await deps.keepers.give(execution.folder);
+  const { finished } = await deps.keepers.give(execution);
   let isGone = false;
   void finished.then(() => {
     isGone = true;

@@ -3,9 +3,9 @@
  * by a zero byte. `native/order.c` reads it and refuses a key that it doesn't know. The shim gets every bound with the
  * order, so that `limits.ts` stays their only home.
  */
-import { BoxError, invariant } from "@sand/protocol";
+import { BoxError } from "@sand/protocol";
 import { undoRunAsUser } from "../command-user.ts";
-import { type LaunchPlan, readStart } from "../ledger/records.ts";
+import type { LaunchPlan } from "../ledger/records.ts";
 import { limits } from "../limits.ts";
 
 const magic = "SNDORD01";
@@ -22,6 +22,8 @@ const bounds = {
   recordRetryMaxMs: limits.recordRetryMaxMs,
   leftOpenMaxMs: limits.leftOpenMaxMs,
   folderLookEveryMs: limits.folderLookEveryMs,
+  endSyncIdleMs: limits.endSyncIdleMs,
+  endSyncMaxMs: limits.endSyncMaxMs,
   pinMaxMs: limits.pinMaxMs,
   infoMaxMs: limits.startMaxMs,
 } as const;
@@ -29,12 +31,6 @@ const bounds = {
 type Field = readonly [key: string, value: string];
 
 /** What the folder's intent asks for, started in `cgroup` where one is given. */
-export function readShimOrder(folder: string, cgroup: string | undefined): Buffer {
-  const start = readStart(folder);
-  invariant(start !== undefined, "an execution has its intent before it is given away");
-  return encodeShimOrder(folder, start.launch, cgroup);
-}
-
 export function encodeShimOrder(folder: string, launch: LaunchPlan, cgroup: string | undefined): Buffer {
   const fields: readonly Field[] = [
     ["folder", folder],

@@ -1,7 +1,8 @@
 /**
  * The daemon's durable memory of executions. The folders are the truth; this is what was read from them.
  *
- * 1. An intent is on disk, synced with its folder, before any process is asked to run it.
+ * 1. An intent is on disk, synced with its folder, before anybody claims it. Where the keepers see to that themselves it
+ *    is only written here.
  *    Of all records only the intent is waited for on the disk: a kill loses nothing that was written, and what a power cut
  *    takes is told by the boot that the intent names. An intent of an earlier boot without a claim may have been started,
  *    so it's settled as unknown; one of this boot was not, and may be.
@@ -27,8 +28,8 @@ import { writeIntent } from "./write-intent.ts";
 export interface Ledger {
   find(executionId: string): TrackedExecution | undefined;
   list(): readonly TrackedExecution[];
-  /** Records an intent; its folder and file are on disk when it resolves. */
-  add(start: StartRecord): Promise<TrackedExecution>;
+  /** Records an intent; its folder and file are on disk when it resolves, unless its keeper waits for that. */
+  add(start: StartRecord, syncedBy?: "us" | "keeper"): Promise<TrackedExecution>;
   /** Replaces the intent of an execution that was never claimed. */
   renew(execution: TrackedExecution, start: StartRecord): Promise<TrackedExecution>;
   remove(execution: TrackedExecution): Promise<void>;
@@ -135,11 +136,11 @@ export function openLedger(deps: LedgerDeps): Ledger {
   return {
     find: (executionId) => executions.get(executionId),
     list: () => [...executions.values()],
-    async add(start) {
+    async add(start, syncedBy = "us") {
       const suffix = deps.enabled ? "" : `@${randomBytes(6).toString("hex")}`;
       const folder = join(root, folderName(start.executionId) + suffix);
       const intent = ofThisBoot(start);
-      await writeIntent(folder, intent);
+      await writeIntent(folder, intent, syncedBy);
       return track(folder, intent);
     },
     async renew({ folder }, start) {
@@ -155,7 +156,11 @@ export function openLedger(deps: LedgerDeps): Ledger {
       await rm(execution.folder, { recursive: true, force: true });
       execution.changes.bump();
     },
-    runningCount: () => [...executions.values()].filter(isRunning).length,
+    runningCount() {
+      let count = 0;
+      for (const execution of executions.values()) if (isRunning(execution)) count += 1;
+      return count;
+    },
     check() {
       for (const execution of executions.values()) lookAt(execution);
     },

@@ -93,6 +93,28 @@ export interface ClosedRecord {
   readonly stderrBytes: number;
 }
 
+/** A record as its keeper says it: the same that is in the folder by then. */
+export type ToldRecord =
+  | { readonly file: typeof executionFiles.claim; readonly record: ClaimRecord }
+  | { readonly file: typeof executionFiles.started; readonly record: StartedRecord }
+  | { readonly file: typeof executionFiles.exit; readonly record: ExitRecord }
+  | { readonly file: typeof executionFiles.closed; readonly record: ClosedRecord };
+
+const toldFiles: ReadonlySet<string> = new Set([
+  executionFiles.claim,
+  executionFiles.started,
+  executionFiles.exit,
+  executionFiles.closed,
+]);
+
+/** A line of a keeper: the file's name, a space, and what is in it. Undefined for whatever else it may say. */
+export function parseTold(line: string): ToldRecord | undefined {
+  const space = line.indexOf(" ");
+  const file = line.slice(0, Math.max(0, space));
+  if (!toldFiles.has(file)) return undefined;
+  return { file, record: JSON.parse(line.slice(space + 1)) } as ToldRecord;
+}
+
 function readRecord(folder: string, file: string): unknown {
   const path = join(folder, file);
   // Most looks find nothing, and an error that is thrown for each would be the greatest part of their cost.

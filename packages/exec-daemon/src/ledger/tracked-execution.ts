@@ -12,6 +12,7 @@ import {
   readStarted,
   type StartedRecord,
   type StartRecord,
+  type ToldRecord,
 } from "./records.ts";
 
 export interface TrackedExecution {
@@ -24,7 +25,12 @@ export interface TrackedExecution {
   readonly changes: Changes;
   /** Reads the records that weren't there before, and rings when there is a new one. */
   refresh(): void;
-  /** Follows the folder until it is closed; output that is added rings too. */
+  /** Takes a record from its keeper, and rings. */
+  learn(told: ToldRecord): void;
+  /**
+   * Follows the folder until it is closed, so that output which is added rings as well, and the records do whose keeper
+   * doesn't tell us. Who waits for output asks for it: a watch costs a short command more than all else that we do.
+   */
   follow(): void;
   stopFollowing(): void;
 }
@@ -79,15 +85,26 @@ export function trackExecution(start: StartRecord, folder: string): TrackedExecu
       return closed;
     },
     refresh,
+    learn({ file, record }) {
+      if (file === executionFiles.claim) claim ??= record;
+      else if (file === executionFiles.started) started ??= record;
+      else if (file === executionFiles.exit) exit ??= record;
+      else closed ??= record;
+      if (closed !== undefined) stopFollowing();
+      changes.bump();
+    },
     follow() {
       if (watcher !== undefined || closed !== undefined) return;
-      watcher = watch(folder, (_kind, name) => {
-        // Output comes in floods; only a record's own name is worth reading the records for.
-        if (name === null || recordFiles.has(name)) refresh();
-        else changes.bump();
-      });
-      // Out of watches: the regular look at running executions still finds every record.
-      watcher.on("error", stopFollowing);
+      try {
+        watcher = watch(folder, (_kind, name) => {
+          // Output comes in floods; only a record's own name is worth reading the records for.
+          if (name === null || recordFiles.has(name)) refresh();
+          else changes.bump();
+        });
+        watcher.on("error", stopFollowing);
+      } catch {
+        // Out of watches, or forgotten just now: the regular looks still find every record, and readers what there is.
+      }
     },
     stopFollowing,
   };

@@ -2,6 +2,8 @@
  * Turns an execution's folder into its events from a cursor on: `started` first, then output in the order in which it
  * came, gaps where the spool has dropped something, `exited` (or `unknown`) and `closed` where their numbers say.
  *
+ * Output rings from now on, also that of a command whose folder nobody has followed so far.
+ *
  * The records are looked at before the spool. A keeper writes a record after the output with smaller numbers, so
  * whatever a seen record counts on is already there to be read.
  */
@@ -34,6 +36,7 @@ const streams: readonly SpoolStream[] = ["stdout", "stderr"];
 const wireStream = { stdout: Stream.STDOUT, stderr: Stream.STDERR } as const;
 
 export function createEventReader(execution: TrackedExecution, after: EventCursor): EventReader {
+  execution.follow();
   const spool = createSpoolReader(execution.folder);
   const offsets = { stdout: after.stdout, stderr: after.stderr };
   let nextSeq = after.seq + 1;
@@ -95,7 +98,9 @@ export function createEventReader(execution: TrackedExecution, after: EventCurso
   function readMore(bytesMax: number): void {
     const { exit, closed } = execution;
     const isDue = (seq: number): boolean => exit !== undefined && exit.seq >= nextSeq && exit.seq < seq;
-    const frames = spool.read(nextSeq, bytesMax);
+    // Most short commands print nothing, and then there is no spool to look into.
+    const isSilent = closed !== undefined && closed.stdoutBytes + closed.stderrBytes === 0;
+    const frames = isSilent ? [] : spool.read(nextSeq, bytesMax);
     for (const frame of frames) {
       if (exit !== undefined && isDue(frame.seq)) pushExit(exit);
       pushFrame(frame);

@@ -1,8 +1,8 @@
 /**
  * Start: at most one process for an execution id, whatever is repeated, whenever we die.
  *
- * The intent is on disk before a keeper hears of it, and the keeper claims it before it spawns. So a repeat after a
- * crash finds: nothing (start it), an unclaimed intent (nothing ran: start it), a claimed one (it is, or was, running).
+ * The intent is on disk before a keeper claims it, and the keeper claims it before it spawns. So a repeat after a crash
+ * finds: nothing (start it), an unclaimed intent (nothing ran: start it), a claimed one (it is, or was, running).
  */
 import { resolve } from "node:path";
 import type { MessageInitShape } from "@bufbuild/protobuf";
@@ -79,7 +79,7 @@ export function createStart(deps: StartDeps): Start {
       const shown = extras?.shown ?? describeStart(deps.policy, request);
       const start = toRecord(request, { digest, shown, plan, nowMs: deps.clock.nowMs() });
       const execution = await (known === undefined
-        ? deps.ledger.add(start)
+        ? deps.ledger.add(start, deps.keepers.syncsIntents ? "keeper" : "us")
         : deps.ledger.renew(known, start));
       failpoint("exec.intended");
       await launch(deps, execution);
@@ -99,9 +99,9 @@ export function createStart(deps: StartDeps): Start {
 }
 
 async function launch(deps: StartDeps, execution: TrackedExecution): Promise<void> {
-  execution.follow();
+  if (!deps.keepers.tellsRecords) execution.follow();
   for (let attempt = 0; attempt < launchAttemptsMax; attempt += 1) {
-    const { finished } = await deps.keepers.give(execution.folder);
+    const { finished } = await deps.keepers.give(execution);
     failpoint("exec.given");
     let report: KeeperReport | undefined;
     deps.run("follow a keeper", async () => {
@@ -118,11 +118,10 @@ async function launch(deps: StartDeps, execution: TrackedExecution): Promise<voi
 
 /** Until the command runs, or has failed to, or the keeper is gone. A claimed execution that is slow is left to run. */
 async function awaitStart(execution: TrackedExecution, isGone: () => boolean): Promise<void> {
-  const deadline = AbortSignal.timeout(limits.startMaxMs);
-  while (!deadline.aborted && !isGone()) {
-    const seen = execution.changes.version;
+  const endMs = performance.now() + limits.startMaxMs;
+  for (let leftMs = limits.startMaxMs; leftMs > 0 && !isGone(); leftMs = endMs - performance.now()) {
     if (execution.started !== undefined || execution.exit !== undefined) return;
-    await execution.changes.after(seen, limits.startMaxMs, deadline);
+    await execution.changes.after(execution.changes.version, leftMs);
   }
 }
 
