@@ -1,60 +1,15 @@
 /** `sand attach` against the real daemon, in a real terminal: a pane of tmux, driven by keys and read as a screen. */
-import { execFileSync, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { createTestHome, type TestHome, waitFor } from "./run-sand.ts";
 import { daemonToken, startTestDaemon, type TestDaemon } from "./test-daemon.ts";
+import { hasTmux, openPane } from "./tmux-pane.ts";
 
 const slowMs = 120_000;
 const sources = fileURLToPath(new URL("../src/main.ts", import.meta.url));
-const isRequired = (process.env.SAND_TEST_REQUIRE ?? "").includes("terminals");
-const hasTmux = isRequired || spawnSync("tmux", ["-V"]).status === 0;
-
-interface Pane extends Disposable {
-  keys(...keys: readonly string[]): void;
-  line(text: string): void;
-  resize(cols: number, rows: number): void;
-  screen(): string;
-  shows(pattern: RegExp): Promise<void>;
-}
-
-/** A shell in a terminal of 100 columns. */
-function openPane(home: TestHome, name: string): Pane {
-  const env = { ...home.environment, TERM: "xterm-256color", LANG: "C.UTF-8", PS1: "outer$ " };
-  const tmux = (...args: readonly string[]): string =>
-    execFileSync("tmux", ["-S", join(home.folder, `${name}.tmux`), "-f", "/dev/null", ...args], {
-      ...{ env, encoding: "utf8", timeout: 20_000 },
-    });
-  tmux("new-session", "-d", "-x", "100", "-y", "30", "env", "-u", "ENV", "sh", ";", "set", "status", "off");
-  const screen = (): string => tmux("capture-pane", "-p", "-S", "-200");
-  const keys = (...pressed: readonly string[]): void => {
-    tmux("send-keys", ...pressed);
-  };
-  return {
-    keys,
-    screen,
-    line(text) {
-      tmux("send-keys", "-l", text);
-      keys("Enter");
-    },
-    resize: (cols, rows) => {
-      tmux("resize-window", "-x", String(cols), "-y", String(rows));
-    },
-    async shows(pattern) {
-      try {
-        await waitFor(String(pattern), () => pattern.test(screen()), 25_000);
-      } catch (error) {
-        throw new Error(`no ${pattern} in:\n${screen()}`, { cause: error });
-      }
-    },
-    [Symbol.dispose]: () => {
-      tmux("kill-server");
-    },
-  };
-}
-
 /** A daemon whose terminals end with it: by themselves they would outlive it. */
 async function startDaemon(home: TestHome): Promise<TestDaemon> {
   const daemon = await startTestDaemon(home);
@@ -186,7 +141,7 @@ test("without a terminal, a daemon or a thing to open, one line says what to do"
 }, async () => {
   using home = createTestHome();
   expect((await home.run(["attach"])).stderr).toMatch(
-    /no execution daemon runs here\n {2}a host starts it with/u,
+    /no execution daemon runs here\n {2}a host starts it when/u,
   );
   await using _daemon = await startDaemon(home);
   const piped = await home.run(["attach", "--new"]);

@@ -17,7 +17,7 @@ import { agentsFolder } from "./agents/agent-files.ts";
 import { createAgentSwitches } from "./agents/agent-switches.ts";
 import { createOpenAgents, type OpenAgents } from "./agents/open-agents.ts";
 import type { BoxKeeper, BoxPort } from "./box/box-port.ts";
-import { createBoxKeeper } from "./box/create-box-keeper.ts";
+import { createBoxKeeper, type ReachableBoxKeeper } from "./box/create-box-keeper.ts";
 import type { HostConfig } from "./config.ts";
 import { createEventHub, type EventHub } from "./events/event-hub.ts";
 import { createHostReplay } from "./events/host-replay.ts";
@@ -101,7 +101,7 @@ function openState(deps: HostDeps, scope: Scope): HostState {
 }
 
 interface HostWork {
-  readonly box: BoxKeeper;
+  readonly box: ReachableBoxKeeper;
   readonly queue: TurnQueue;
   busyHistory(): { readonly lastBusyAtMs: number | null };
   /** whether something works on the agent's open turn, or will as soon as the turns of earlier starts go on */
@@ -157,6 +157,7 @@ async function openDoors(deps: HostDeps, scope: Scope, state: HostState, work: H
     logger,
     clock,
     ids,
+    reachBox: box.reach,
   });
   scope.defer(() => gateway.close());
   // First of all: what still arrives while the gateway closes is refused with the advice to send it again.

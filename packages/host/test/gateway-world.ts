@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createLogger, randomIds, systemClock } from "@sand/node-kit";
 import type { CommittedEvent } from "@sand/protocol";
+import type { ReachBox } from "../src/box/box-doors.ts";
 import { createEventHub, type EventHub } from "../src/events/event-hub.ts";
 import { createCommandHandlers } from "../src/gateway/commands/create-handlers.ts";
 import type { GatewayConfig, GatewayLimits } from "../src/gateway/gateway-config.ts";
@@ -46,6 +47,7 @@ export interface WorldOptions {
   /** runs before a page of the past is read */
   readonly beforeReplay?: () => Promise<void>;
   readonly onStatus?: () => void;
+  readonly reachBox?: ReachBox;
 }
 
 export async function createGatewayWorld(options: WorldOptions = {}): Promise<GatewayWorld> {
@@ -80,6 +82,7 @@ export async function createGatewayWorld(options: WorldOptions = {}): Promise<Ga
     logger: createLogger({ name: "test", level: "debug", write: (line) => logLines.push(line) }),
     clock: systemClock,
     ids: randomIds,
+    ...(options.reachBox === undefined ? {} : { reachBox: options.reachBox }),
   });
   return {
     ...memory,

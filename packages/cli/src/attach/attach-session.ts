@@ -133,6 +133,8 @@ function settle(end: ConnectionEnd, hasBeenThere: boolean): number | undefined {
         hint: "look on with --view, or take it back with --takeover",
       });
     case "refused":
+      // Whoever relays is there, and says that the daemon isn't yet.
+      if (end.status === 503 && hasBeenThere) return undefined;
       if (end.status === 404 && hasBeenThere) {
         throw new CommandFailure("notFound", "the terminal has ended with its daemon");
       }

@@ -154,7 +154,7 @@ function addressOf({ base }: PtyServer, { id, mode, takeover, since, size }: Con
     ...(since === undefined ? {} : { since: String(since) }),
     ...{ cols: String(size.cols), rows: String(size.rows) },
   });
-  return `ws://${base}/terminals/${encodeURIComponent(id)}/attach?${query}`;
+  return `${base.replace(/^http/u, "ws")}/terminals/${encodeURIComponent(id)}/attach?${query}`;
 }
 
 async function readRefusal(

@@ -6,12 +6,11 @@ import { CommandFailure } from "../command-failure.ts";
 import { exitNameOfStatus } from "../exit-codes.ts";
 import { readJson } from "../gateway/find-gateway.ts";
 import { readBounded } from "../gateway/read-bounded.ts";
-import { bareDaemonToken } from "../local-host/call-daemon.ts";
-import { daemonFileName, daemonTokenName, findDaemon } from "../local-host/exec-daemon.ts";
-import { readToken } from "../local-host/keep-token.ts";
+import { daemonFileName } from "../local-host/exec-daemon.ts";
+import { daemonToken, findDaemonHere, throughGateway } from "../local-host/locate-daemon.ts";
 
 export interface PtyServer {
-  /** `127.0.0.1:<port>` */
+  /** what `/terminals` follows: the daemon's own port, or the gateway that relays to it */
   readonly base: string;
   readonly token: string;
 }
@@ -25,23 +24,20 @@ export interface TerminalRow {
   readonly written: boolean;
 }
 
-const askMaxMs = 10_000;
+/** a daemon that isn't there yet is started for it */
+const askMaxMs = 45_000;
 const answerMaxBytes = 4 * 1024 * 1024;
 
-/** Undefined when no daemon runs here. */
-export function findPtyServer({ config, dataRoot }: CommandContext): PtyServer | undefined {
-  if (findDaemon(dataRoot) === undefined) return undefined;
-  const port = readJson(join(dataRoot, daemonFileName))?.ptyPort;
+/** Undefined where there is neither a daemon nor a gateway that could lead to one. */
+export function findPtyServer(context: CommandContext): PtyServer | undefined {
+  if (findDaemonHere(context) === undefined) return throughGateway(context, "pty");
+  const port = readJson(join(context.dataRoot, daemonFileName))?.ptyPort;
   if (typeof port !== "number") {
     throw new CommandFailure("notRunning", "the running execution daemon is of before terminals were built", {
       hint: "sand down, then sand up",
     });
   }
-  const token =
-    config.secrets.SAND_BOX_EXEC_DAEMON_AUTH_TOKEN ??
-    readToken(join(dataRoot, daemonTokenName)) ??
-    bareDaemonToken;
-  return { base: `127.0.0.1:${port}`, token };
+  return { base: `http://127.0.0.1:${port}`, token: daemonToken(context) };
 }
 
 export async function listTerminals(server: PtyServer): Promise<readonly TerminalRow[]> {
@@ -74,7 +70,7 @@ async function ask(
   path: string,
   body?: unknown,
 ): Promise<Readonly<Record<string, unknown>>> {
-  const response = await send(`http://${base}${path}`, {
+  const response = await send(`${base}${path}`, {
     ...{ method, redirect: "error", signal: AbortSignal.timeout(askMaxMs) },
     headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),

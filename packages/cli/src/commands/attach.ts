@@ -1,16 +1,12 @@
 /** `sand attach`: a person's own terminal becomes a terminal in the box. */
 
-import { existsSync } from "node:fs";
-import { join } from "node:path";
 import { attach } from "../attach/attach-session.ts";
 import { parseDetachKey } from "../attach/detach-key.ts";
 import { sizeOf } from "../attach/local-tty.ts";
 import { findPtyServer, listTerminals, type PtyServer, spawnTerminal } from "../attach/pty-server.ts";
-import { boxContainer } from "../box-container/start-box.ts";
 import type { Command, CommandContext, CommandInput } from "../command.ts";
 import { CommandFailure } from "../command-failure.ts";
 import type { ExitName } from "../exit-codes.ts";
-import { containerFileName } from "../gateway/find-gateway.ts";
 import { noDaemon } from "../local-host/no-daemon.ts";
 
 export const attachCommand: Command = {
@@ -59,19 +55,9 @@ async function run(context: CommandContext, input: CommandInput): Promise<ExitNa
   });
 }
 
-/** A container's daemon listens inside it alone. */
 function needServer(context: CommandContext): PtyServer {
   const server = findPtyServer(context);
   if (server !== undefined) return server;
-  if (existsSync(join(context.dataRoot, containerFileName))) {
-    throw new CommandFailure(
-      "notRunning",
-      "the box is a container, and its daemon can be reached only inside",
-      {
-        hint: `docker exec -it --user box ${boxContainer} bash -l`,
-      },
-    );
-  }
   throw noDaemon();
 }
 

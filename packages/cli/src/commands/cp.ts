@@ -10,7 +10,7 @@ import { type CopyEnds, parseCopyEnds } from "../files/copy-ends.ts";
 import { bytesText, type CopyTotals, createCopyTally } from "../files/copy-tally.ts";
 import { fetchPath, isFolderInfo, statInBox } from "../files/fetch-tree.ts";
 import { sendPath } from "../files/send-tree.ts";
-import { locateDaemon, requireLocalBox } from "../local-host/locate-daemon.ts";
+import { locateDaemon } from "../local-host/locate-daemon.ts";
 
 export const cpCommand: Command = {
   name: "cp",
@@ -41,7 +41,6 @@ export const cpCommand: Command = {
 async function copy(context: CommandContext, input: CommandInput): Promise<ExitName> {
   const { terminal } = context;
   const ends = parseCopyEnds(input.words);
-  requireLocalBox(context, "docker cp <source> {container}:/workspace/, or the other way round");
   const leaving = new AbortController();
   const leave = (): void => leaving.abort();
   process.once("SIGINT", leave);

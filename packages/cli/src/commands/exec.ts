@@ -2,7 +2,7 @@
 import type { Command, CommandContext, CommandInput } from "../command.ts";
 import { CommandFailure } from "../command-failure.ts";
 import { runInBox } from "../exec/run-in-box.ts";
-import { locateDaemon, requireLocalBox } from "../local-host/locate-daemon.ts";
+import { locateDaemon } from "../local-host/locate-daemon.ts";
 
 export const execCommand: Command = {
   name: "exec",
@@ -64,7 +64,6 @@ async function exec(context: CommandContext, input: CommandInput): Promise<numbe
     stdin: process.stdin.isTTY !== true && !input.flag("no-stdin"),
     killMs: readSeconds(input.text("timeout")) * 1_000,
   };
-  requireLocalBox(context, "docker exec --user box {container} <command>");
   return runInBox({
     command,
     json: context.terminal.json,

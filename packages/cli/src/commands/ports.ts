@@ -3,7 +3,7 @@
 import type { Command, CommandContext, CommandInput } from "../command.ts";
 import type { ExitName } from "../exit-codes.ts";
 import { callDaemon } from "../local-host/call-daemon.ts";
-import { locateDaemon, requireLocalBox } from "../local-host/locate-daemon.ts";
+import { locateDaemon } from "../local-host/locate-daemon.ts";
 import { noDaemon } from "../local-host/no-daemon.ts";
 import { oneLine } from "../plain-text.ts";
 import { readPortRows } from "../ports/port-rows.ts";
@@ -24,12 +24,12 @@ export const portsCommand: Command = {
   run: ports,
 };
 
-const askTimeoutMs = 15_000;
+/** a daemon that isn't there yet is started for it */
+const askTimeoutMs = 45_000;
 const programMaxChars = 20;
 
 async function ports(context: CommandContext, input: CommandInput): Promise<ExitName> {
   const { terminal } = context;
-  requireLocalBox(context, "docker exec --user box {container} cat /proc/net/tcp");
   const address = locateDaemon(context);
   if (address === undefined) throw noDaemon();
   const all = input.flag("all");

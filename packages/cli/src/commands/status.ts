@@ -73,7 +73,7 @@ function printEnvironment({ terminal }: CommandContext, location: GatewayLocatio
 function describeDaemon(
   daemon: { readonly pid: number; readonly runningCommands: number | null } | null,
 ): string {
-  if (daemon === null) return "not running; it starts with the first turn";
+  if (daemon === null) return "not running; it starts when it is needed";
   return `pid ${daemon.pid}, running commands: ${daemon.runningCommands ?? "unknown"}`;
 }
 

@@ -4,7 +4,7 @@ import type { Command, CommandContext, CommandInput } from "../command.ts";
 import { CommandFailure } from "../command-failure.ts";
 import type { ExitName } from "../exit-codes.ts";
 import { type BoxFiles, callOptions, createBoxFiles, isOutage, toFailure } from "../files/box-files.ts";
-import { locateDaemon, requireLocalBox } from "../local-host/locate-daemon.ts";
+import { locateDaemon } from "../local-host/locate-daemon.ts";
 import { oneLine } from "../plain-text.ts";
 import { readCount } from "../read-count.ts";
 
@@ -32,7 +32,6 @@ export const watchCommand: Command = {
 async function watch(context: CommandContext, input: CommandInput): Promise<ExitName> {
   const { terminal } = context;
   const limit = readCount("limit", input.text("limit"), { least: 1 }) ?? Number.POSITIVE_INFINITY;
-  requireLocalBox(context, "docker exec --user box {container} <a program that watches>");
   const leaving = new AbortController();
   const leave = (): void => leaving.abort();
   process.once("SIGINT", leave);

@@ -39,7 +39,8 @@ export interface BoxExecution {
 }
 
 export interface DaemonAddress {
-  readonly rpcPort: number;
+  /** what the service's name follows; the daemon's own port, or the gateway that relays to it */
+  readonly base: string;
   readonly token: string;
 }
 

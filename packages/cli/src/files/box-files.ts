@@ -9,6 +9,7 @@ import type { Files } from "@sand/protocol/exec";
 import { CommandFailure } from "../command-failure.ts";
 import type { DaemonAddress } from "../exec/box-execution.ts";
 import { type ExitName, exitNameOfStatus } from "../exit-codes.ts";
+import { isOfAbsence } from "../local-host/call-daemon.ts";
 import { noDaemon } from "../local-host/no-daemon.ts";
 
 export type FilesClient = Client<typeof Files>;
@@ -38,7 +39,7 @@ export function createBoxFiles(deps: BoxFilesDeps): BoxFiles {
   async function client(): Promise<FilesClient> {
     const address = deps.locate();
     if (address === undefined) throw noDaemon();
-    if (current?.address.rpcPort !== address.rpcPort || current.address.token !== address.token)
+    if (current?.address.base !== address.base || current.address.token !== address.token)
       current = { address, files: await connect(address) };
     return current.files;
   }
@@ -72,14 +73,14 @@ export function isOutage(error: unknown): boolean {
 }
 
 // Loaded with the first call: most commands have no use for it.
-async function connect({ rpcPort, token }: DaemonAddress): Promise<FilesClient> {
+async function connect({ base, token }: DaemonAddress): Promise<FilesClient> {
   const [{ createClient }, { createConnectTransport }, { Files }] = await Promise.all([
     import("@connectrpc/connect"),
     import("@connectrpc/connect-node"),
     import("@sand/protocol/exec"),
   ]);
   const transport = createConnectTransport({
-    baseUrl: `http://127.0.0.1:${rpcPort}`,
+    baseUrl: base,
     httpVersion: "1.1",
     acceptCompression: [],
     interceptors: [
@@ -102,7 +103,8 @@ export async function toFailure(error: unknown): Promise<Error> {
   // All that the daemon says has its code; what has none was said by nobody.
   if (failureCode === null && error.code !== Code.DeadlineExceeded)
     return new CommandFailure("notRunning", "the execution daemon doesn't answer", { cause: error });
-  return new CommandFailure(exitOf(error.code, Code), `the execution daemon: ${error.rawMessage}`, {
+  const exit = isOfAbsence(failureCode) ? "notRunning" : exitOf(error.code, Code);
+  return new CommandFailure(exit, `the execution daemon: ${error.rawMessage}`, {
     ...(failureCode === null ? {} : { failureCode }),
     ...(error.code === Code.Unauthenticated
       ? { hint: "is SAND_BOX_EXEC_DAEMON_AUTH_TOKEN that of another one?" }

@@ -35,6 +35,11 @@ export function findDaemon(dataRoot: string): DaemonRecord | undefined {
   return record !== undefined && isSameProcess(record.identity) ? record : undefined;
 }
 
+/** what the name of a service follows in an address of the daemon's own port */
+export function baseOf({ rpcPort }: DaemonRecord): string {
+  return `http://127.0.0.1:${rpcPort}`;
+}
+
 export function parseDaemonRecord(file: Readonly<Record<string, unknown>>): DaemonRecord | undefined {
   const { pid, startTime, bootId } = file;
   const rpcPort = fieldsOf(file.ports).rpc ?? file.rpcPort ?? file.port;
@@ -84,7 +89,7 @@ async function ask(
 ): Promise<Readonly<Record<string, unknown>> | undefined> {
   const token = readToken(join(dataRoot, daemonTokenName)) ?? bareDaemonToken;
   try {
-    return await callDaemon({ rpcPort: record.rpcPort, token, method, body, timeoutMs: askTimeoutMs });
+    return await callDaemon({ base: baseOf(record), token, method, body, timeoutMs: askTimeoutMs });
   } catch {
     // It doesn't answer, or takes another token: what it runs isn't known.
     return undefined;

@@ -1,33 +1,44 @@
-/** Where the execution daemon is now, and how to talk to it; a box that is a container has its own inside alone. */
-import { existsSync } from "node:fs";
+/**
+ * Where the execution daemon is now, and how to talk to it: here, by its file under the data root, else through the
+ * gateway, which relays to it and starts it when it isn't there. So a box in a container is reached the same way, and a
+ * host that has just come up has a daemon for whoever asks first.
+ */
+
 import { join } from "node:path";
-import { boxContainer } from "../box-container/start-box.ts";
 import type { CommandContext } from "../command.ts";
-import { CommandFailure } from "../command-failure.ts";
 import type { DaemonAddress } from "../exec/box-execution.ts";
-import { containerFileName } from "../gateway/find-gateway.ts";
+import { findGateway } from "../gateway/find-gateway.ts";
 import { bareDaemonToken } from "./call-daemon.ts";
-import { daemonTokenName, findDaemon } from "./exec-daemon.ts";
+import { baseOf, type DaemonRecord, daemonTokenName, findDaemon } from "./exec-daemon.ts";
 import { readToken } from "./keep-token.ts";
 
-/** `undefined` while none runs. */
-export function locateDaemon({ config, dataRoot }: CommandContext): DaemonAddress | undefined {
-  const record = findDaemon(dataRoot);
-  if (record === undefined) return undefined;
-  const token =
-    config.secrets.SAND_BOX_EXEC_DAEMON_AUTH_TOKEN ??
-    readToken(join(dataRoot, daemonTokenName)) ??
-    bareDaemonToken;
-  return { rpcPort: record.rpcPort, token };
+/** `undefined` where there is neither a daemon nor a gateway that could lead to one. */
+export function locateDaemon(context: CommandContext): DaemonAddress | undefined {
+  const record = findDaemonHere(context);
+  return record === undefined
+    ? throughGateway(context, "rpc")
+    : { base: baseOf(record), token: daemonToken(context) };
 }
 
-/** A container's daemon listens inside it alone. `instead` is what to do there. */
-export function requireLocalBox(context: CommandContext, instead: string): void {
-  if (findDaemon(context.dataRoot) !== undefined || !existsSync(join(context.dataRoot, containerFileName)))
-    return;
-  throw new CommandFailure(
-    "notRunning",
-    "the box is a container, and its daemon can be reached only inside",
-    { hint: instead.replaceAll("{container}", boxContainer) },
+/** Whoever names a gateway means the box behind it. */
+export function findDaemonHere({ config, dataRoot }: CommandContext): DaemonRecord | undefined {
+  return config.gatewayUrl === undefined ? findDaemon(dataRoot) : undefined;
+}
+
+export function throughGateway(
+  { config, dataRoot }: CommandContext,
+  door: "rpc" | "pty",
+): DaemonAddress | undefined {
+  const gateway = findGateway(config, dataRoot);
+  return gateway === undefined
+    ? undefined
+    : { base: `${gateway.url}/box/${door}`, token: gateway.token ?? "" };
+}
+
+export function daemonToken({ config, dataRoot }: CommandContext): string {
+  return (
+    config.secrets.SAND_BOX_EXEC_DAEMON_AUTH_TOKEN ??
+    readToken(join(dataRoot, daemonTokenName)) ??
+    bareDaemonToken
   );
 }

@@ -3,6 +3,6 @@ import { CommandFailure } from "../command-failure.ts";
 
 export function noDaemon(): CommandFailure {
   return new CommandFailure("notRunning", "no execution daemon runs here", {
-    hint: "a host starts it with the first turn of an agent: sand up, then sand chat, and say something",
+    hint: "a host starts it when it is needed: sand up",
   });
 }

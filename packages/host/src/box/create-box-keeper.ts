@@ -10,7 +10,8 @@ import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { createSingleFlight, isSameProcess, type Logger } from "@sand/node-kit";
 import { BoxError, type Clock } from "@sand/protocol";
-import { execDiscoveryFile, parseExecDiscovery } from "@sand/protocol/exec-discovery";
+import { type ExecDiscovery, execDiscoveryFile, parseExecDiscovery } from "@sand/protocol/exec-discovery";
+import type { ReachBox } from "./box-doors.ts";
 import type { BoxHealth, BoxKeeper, BoxPort, BoxState } from "./box-port.ts";
 import { createDaemonTokens } from "./daemon-tokens.ts";
 import { findDaemonProgram, type SpawnedDaemon, spawnDaemon } from "./spawn-daemon.ts";
@@ -47,7 +48,11 @@ function isSame(a: Address, b: Address): boolean {
 const appearMaxMs = 30_000;
 const lookEveryMs = 100;
 
-export function createBoxKeeper(deps: BoxKeeperDeps): BoxKeeper {
+export interface ReachableBoxKeeper extends BoxKeeper {
+  readonly reach: ReachBox;
+}
+
+export function createBoxKeeper(deps: BoxKeeperDeps): ReachableBoxKeeper {
   const tokens = createDaemonTokens(deps.dataRoot, deps.exec.token);
   const once = createSingleFlight<BoxState>();
   const closing = new AbortController();
@@ -55,6 +60,8 @@ export function createBoxKeeper(deps: BoxKeeperDeps): BoxKeeper {
   // daemon came back on another port.
   let address: Address = { baseUrl: "http://127.0.0.1:9", token: "" };
   let hasAnswered = false;
+  /** the process that answered last, by its discovery file */
+  let answeredBy: string | undefined;
   // Made with the first question: the library that speaks to the daemon is no part of the host's start.
   let box: BoxPort | undefined;
 
@@ -92,6 +99,7 @@ export function createBoxKeeper(deps: BoxKeeperDeps): BoxKeeper {
       }
       if (!isSame(tried, address)) deps.logger.info({ event: "box.ready" }, "the exec-daemon answers");
       [address, hasAnswered] = [tried, true];
+      answeredBy = processOf(readDiscovered(deps.dataRoot));
       return { state: "ready", box };
     } catch (error) {
       if (!(error instanceof BoxError)) throw error;
@@ -157,7 +165,21 @@ export function createBoxKeeper(deps: BoxKeeperDeps): BoxKeeper {
     return once("box", find);
   }
 
+  /** Asked for each relayed call, so a daemon that has answered and still lives isn't asked again. */
+  const reach: ReachBox = async (signal) => {
+    const known = readDiscovered(deps.dataRoot);
+    if (known === undefined || !hasAnswered || processOf(known) !== answeredBy) {
+      const state = await orAborted(ensure(), signal);
+      if (state.state === "absent") return state;
+    }
+    const { hostname, port } = new URL(address.baseUrl);
+    const ptyPort = readDiscovered(deps.dataRoot)?.ptyPort;
+    const host = hostname.replace(/^\[|\]$/gu, "");
+    return { state: "ready", doors: { host, rpcPort: Number(port), ptyPort, token: address.token } };
+  };
+
   return {
+    reach,
     async ensure(signal) {
       signal?.throwIfAborted();
       return await orAborted(ensure(), signal);
@@ -189,13 +211,21 @@ function addresses(deps: BoxKeeperDeps): readonly string[] {
 }
 
 function readDiscoveredPort(dataRoot: string): number | undefined {
+  return readDiscovered(dataRoot)?.rpcPort;
+}
+
+function readDiscovered(dataRoot: string): ExecDiscovery | undefined {
   try {
     const discovery = parseExecDiscovery(readFileSync(join(dataRoot, execDiscoveryFile), "utf8"));
-    return discovery !== undefined && isSameProcess(discovery) ? discovery.rpcPort : undefined;
+    return discovery !== undefined && isSameProcess(discovery) ? discovery : undefined;
   } catch {
     // No daemon has written one, or it has just ended.
     return undefined;
   }
+}
+
+function processOf(discovery: ExecDiscovery | undefined): string | undefined {
+  return discovery === undefined ? undefined : `${discovery.pid} ${discovery.startTime}`;
 }
 
 async function orAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {

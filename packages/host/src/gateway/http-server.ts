@@ -1,5 +1,10 @@
 /** The fastify instance without routes: limits, admission, request ids, errors and the log line of each request. */
-import { createServer as createHttpServer, type RequestListener, type Server } from "node:http";
+import {
+  createServer as createHttpServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+} from "node:http";
 import { createServer as createHttpsServer } from "node:https";
 import type { Logger } from "@sand/node-kit";
 import { BoxError, type IdSource, InvariantError } from "@sand/protocol";
@@ -8,6 +13,7 @@ import { decideAdmission } from "./admit-request.ts";
 import { toErrorAnswer } from "./error-answer.ts";
 import type { GatewayConfig, GatewayLimits } from "./gateway-config.ts";
 import { answerMalformed } from "./malformed-request.ts";
+import { isTerminalUpgrade } from "./relay/relay-target.ts";
 import { sendJson } from "./send-json.ts";
 
 export interface HttpServerDeps {
@@ -38,7 +44,7 @@ export function createGatewayServer(deps: HttpServerDeps): FastifyInstance {
     frameworkErrors: (error, request, reply) => {
       // An address that can't be routed passes no hook, and the rules of admission hold for it as well.
       reply.header("x-sand-request-id", request.id);
-      void answerError(deps, admit(deps, request) ?? error, request, reply);
+      void answerError(deps, admitRaw(deps, request.raw) ?? error, request, reply);
     },
   });
   app.removeAllContentTypeParsers();
@@ -47,7 +53,7 @@ export function createGatewayServer(deps: HttpServerDeps): FastifyInstance {
     reply.header("x-sand-request-id", request.id);
     // Whatever a client calls its body, it is read as JSON; a malformed name must not matter either.
     delete request.raw.headers["content-type"];
-    const refusal = admit(deps, request);
+    const refusal = admitRaw(deps, request.raw);
     if (refusal !== undefined) throw refusal;
   });
   app.addHook("onSend", async (_request, reply) => {
@@ -72,6 +78,9 @@ function createServer(listener: RequestListener, { config, limits }: HttpServerD
     headersTimeout: Math.min(limits.requestMaxMs, 60_000),
     keepAliveTimeout: keepAliveMs,
     maxHeaderSize: limits.headersMaxBytes,
+    // Any other wish for another protocol is answered as if it hadn't been made.
+    shouldUpgradeCallback: ({ method, url, headers }: IncomingMessage) =>
+      isTerminalUpgrade(method ?? "", url ?? "", headers.upgrade),
   };
   const server =
     config.tls === null
@@ -87,8 +96,11 @@ function requestIdOf(header: string | string[] | undefined, ids: IdSource): stri
   return typeof header === "string" && requestIdPattern.test(header) ? header : ids.next();
 }
 
-function admit({ config, isClosing }: HttpServerDeps, request: FastifyRequest): BoxError | undefined {
-  const { headers, method, url } = request.raw;
+/** Why a request is refused, before anything of it is looked at; `undefined` when it isn't. */
+export function admitRaw(
+  { config, isClosing }: Pick<HttpServerDeps, "config" | "isClosing">,
+  { headers, method, url }: IncomingMessage,
+): BoxError | undefined {
   const refusal = decideAdmission(
     {
       path: (url ?? "").split("?", 1)[0] ?? "",

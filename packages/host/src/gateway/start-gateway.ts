@@ -5,9 +5,11 @@
  * `Connection: close`; then nothing is accepted any more, running commands finish, and what is still open at the
  * deadline is ended by force.
  */
+import type { IncomingMessage } from "node:http";
 import type { Logger } from "@sand/node-kit";
 import { BoxError, type Clock, type IdSource, invariant } from "@sand/protocol";
 import type { FastifyInstance } from "fastify";
+import type { ReachBox } from "../box/box-doors.ts";
 import type { EventHub } from "../events/event-hub.ts";
 import { createEventStreams } from "../events/event-streams.ts";
 import type { ReplaySource } from "../events/replay-source.ts";
@@ -15,7 +17,9 @@ import type { CommandHandlers } from "./command-handlers.ts";
 import { type Discovery, dialHost, removeDiscovery, writeDiscovery } from "./discovery-file.ts";
 import { type GatewayConfig, gatewayLimits } from "./gateway-config.ts";
 import type { HostStatus } from "./host-ports.ts";
-import { createGatewayServer } from "./http-server.ts";
+import { admitRaw, createGatewayServer } from "./http-server.ts";
+import { createBoxRelay } from "./relay/box-relay.ts";
+import { addRelayRoutes } from "./relay/relay-routes.ts";
 import { countRequests } from "./requests-in-flight.ts";
 import { addRoutes } from "./routes.ts";
 
@@ -28,6 +32,8 @@ export interface GatewayDeps {
   readonly logger: Logger;
   readonly clock: Clock;
   readonly ids: IdSource;
+  /** the way to the box's daemon, which is relayed to; absent: there is none */
+  readonly reachBox?: ReachBox;
 }
 
 export interface Gateway extends AsyncDisposable {
@@ -45,27 +51,28 @@ export async function startGateway(deps: GatewayDeps): Promise<Gateway> {
   let closing: Promise<void> | undefined;
 
   const streams = createEventStreams({ hub: deps.hub, replay: deps.replay, clock, logger, limits });
-  const app = createGatewayServer({
-    config,
-    limits,
-    logger,
-    ids: deps.ids,
-    isClosing: () => closing !== undefined,
-  });
+  const isClosing = (): boolean => closing !== undefined;
+  const app = createGatewayServer({ config, limits, logger, ids: deps.ids, isClosing });
+  const hasToken = config.token !== null && config.token !== "";
+  const admit = (request: IncomingMessage) => admitRaw({ config, isClosing }, request);
+  const relay = createBoxRelay({ reachBox: deps.reachBox, hasToken, logger, admit });
   const requests = countRequests(app.server);
   addRoutes(app, {
     handlers: deps.handlers,
     status: deps.status,
     streams,
     sseGzip: config.sseGzip,
-    hasToken: config.token !== null && config.token !== "",
+    hasToken,
   });
+  addRelayRoutes(app, relay);
+  app.server.on("upgrade", (request, socket, head) => void relay.upgrade(request, socket, head));
   const discovery = await listen(app, deps).catch(async (error: unknown) => {
     await streams.close();
     throw error;
   });
 
   async function shutDown(): Promise<void> {
+    relay.close();
     await streams.close();
     await removeDiscovery(config.dataRoot, discovery);
     if (await hasConnections(app)) await clock.sleep(limits.closeGraceMs);
