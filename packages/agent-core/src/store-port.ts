@@ -129,10 +129,23 @@ export interface Committed<T> {
 export interface AgentStore extends AsyncDisposable {
   readonly agentId: AgentId;
   readonly read: AgentReads;
-  /** `change` is synchronous and may throw to roll back; its error reaches the caller unchanged. */
+  /**
+   * `change` is synchronous and may throw to roll back; its error reaches the caller unchanged. One that writes large
+   * payloads is rolled back and runs again when they are stored, so it must not count on running once.
+   */
   transact<T>(change: (tx: AgentTx) => T): Promise<Committed<T>>;
   /** committed events of this agent with `seq > since`, oldest first, or `undefined` when some were trimmed */
   eventsSince(since: number, limit: number): readonly CommittedEvent[] | undefined;
+  /**
+   * Brings the large payloads of waiting prompts, of the open turn and of the newest `settledTurns` others into memory,
+   * while the event loop goes on. Reads that follow soon find them there; any other read of one waits for the disk.
+   */
+  preloadPayloads(settledTurns: number): Promise<void>;
+  /**
+   * Makes the root of all payloads anew and removes what nothing names. Happens by itself too. `root` names the blob
+   * from which every payload can be reached, `null` where there is none.
+   */
+  settlePayloads(): Promise<{ readonly root: string | null; readonly removed: number }>;
   /** false after a failed commit, until the file was reopened and checked */
   readonly healthy: boolean;
   close(): Promise<void>;

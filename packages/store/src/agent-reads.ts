@@ -3,7 +3,7 @@ import type { AgentReads, PromptRow, TurnRecord, TurnRecordKind, TurnRow } from 
 import type { JsonValue, TurnId } from "@sand/protocol";
 import { endOfNumbers, pageSize, readEntries } from "./entry-reads.ts";
 import type { EventLog } from "./event-log.ts";
-import { unpackPayload } from "./payload.ts";
+import { type PayloadCodec, unpackPayload } from "./payload.ts";
 import {
   type PromptSqlRow,
   promptColumns,
@@ -14,16 +14,19 @@ import {
 } from "./rows.ts";
 import type { Connection } from "./sqlite.ts";
 
-export function createAgentReads(connection: Connection, events: EventLog): AgentReads {
+export function createAgentReads(connection: Connection, events: EventLog, codec: PayloadCodec): AgentReads {
   return {
     ...readEntries(connection),
-    ...readPrompts(connection),
-    ...readTurns(connection),
+    ...readPrompts(connection, codec),
+    ...readTurns(connection, codec),
     lastSeq: () => events.lastSeq(),
   };
 }
 
-function readPrompts(connection: Connection): Pick<AgentReads, "getValue" | "findPrompt" | "pendingPrompts"> {
+function readPrompts(
+  connection: Connection,
+  codec: PayloadCodec,
+): Pick<AgentReads, "getValue" | "findPrompt" | "pendingPrompts"> {
   const value = connection.prepare<unknown[], string>("SELECT value FROM kv WHERE key = ?").pluck();
   const promptByNonce = connection.prepare<unknown[], PromptSqlRow>(
     `SELECT ${promptColumns} FROM prompts WHERE nonce = ?`,
@@ -38,14 +41,15 @@ function readPrompts(connection: Connection): Pick<AgentReads, "getValue" | "fin
     },
     findPrompt(nonce) {
       const row = promptByNonce.get(nonce);
-      return row === undefined ? undefined : promptFromRow(row);
+      return row === undefined ? undefined : promptFromRow(row, codec);
     },
-    pendingPrompts: (): readonly PromptRow[] => pending.all().map(promptFromRow),
+    pendingPrompts: (): readonly PromptRow[] => pending.all().map((row) => promptFromRow(row, codec)),
   };
 }
 
 function readTurns(
   connection: Connection,
+  codec: PayloadCodec,
 ): Pick<AgentReads, "openTurn" | "settledTurns" | "records" | "recordsOfKind"> {
   const open = connection.prepare<unknown[], TurnSqlRow>(
     `SELECT ${turnColumns} FROM turns WHERE state = 'open'`,
@@ -69,10 +73,10 @@ function readTurns(
     settledTurns({ limit, beforeGeneration }): readonly TurnRow[] {
       return settled.all(beforeGeneration ?? endOfNumbers, pageSize(limit)).map(turnFromRow);
     },
-    records: (turnId) => recordBodies.all(turnId).map((body) => unpackPayload<TurnRecord>(body)),
+    records: (turnId) => recordBodies.all(turnId).map((body) => codec.unpack<TurnRecord>(body)),
     recordsOfKind: <Kind extends TurnRecordKind>(turnId: TurnId, kind: Kind) =>
       bodiesOfKind
         .all(turnId, kind)
-        .map((body) => unpackPayload<Extract<TurnRecord, { readonly kind: Kind }>>(body)),
+        .map((body) => codec.unpack<Extract<TurnRecord, { readonly kind: Kind }>>(body)),
   };
 }

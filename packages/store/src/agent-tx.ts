@@ -15,7 +15,7 @@ import {
   type TranscriptEntry,
 } from "@sand/protocol";
 import type { EventLog } from "./event-log.ts";
-import { packPayload } from "./payload.ts";
+import { type PayloadCodec, packPayload } from "./payload.ts";
 import { promptColumns, promptToValues, turnColumns, turnToValues } from "./rows.ts";
 import type { SeqAllocator } from "./seq-allocator.ts";
 import { type Connection, isUniqueViolation } from "./sqlite.ts";
@@ -25,6 +25,7 @@ export interface AgentTxDeps {
   readonly agentId: AgentId;
   readonly reads: AgentReads;
   readonly log: EventLog;
+  readonly codec: PayloadCodec;
   readonly seq: SeqAllocator;
   /** receives what the transaction emits */
   readonly events: CommittedEvent[];
@@ -37,8 +38,8 @@ export function createAgentTx(deps: AgentTxDeps): AgentTx {
     ...deps.reads,
     ...writeValues(deps.connection),
     ...writeEntries(deps, emit),
-    ...writePrompts(deps.connection),
-    ...writeTurns(deps.connection),
+    ...writePrompts(deps.connection, deps.codec),
+    ...writeTurns(deps.connection, deps.codec),
     emit: (channel, payload) => void emit(channel, payload),
   };
 }
@@ -88,7 +89,10 @@ function writeEntries(deps: AgentTxDeps, emit: Emit): Pick<AgentTx, "appendEntry
   };
 }
 
-function writePrompts(connection: Connection): Pick<AgentTx, "insertPrompt" | "deliverPrompt"> {
+function writePrompts(
+  connection: Connection,
+  codec: PayloadCodec,
+): Pick<AgentTx, "insertPrompt" | "deliverPrompt"> {
   const insert = connection.prepare(`INSERT INTO prompts (${promptColumns}) VALUES (?, ?, ?, ?, ?, ?, ?)`);
   const known = connection.prepare("SELECT 1 FROM prompts WHERE nonce = ?").pluck();
   const deliver = connection.prepare(
@@ -98,7 +102,7 @@ function writePrompts(connection: Connection): Pick<AgentTx, "insertPrompt" | "d
     insertPrompt(row) {
       assertInTransaction(connection);
       invariant(known.get(row.nonce) === undefined, "a nonce is accepted once");
-      insert.run(...promptToValues(row));
+      insert.run(...promptToValues(row, codec));
     },
     deliverPrompt(promptId, turnId) {
       assertInTransaction(connection);
@@ -108,7 +112,10 @@ function writePrompts(connection: Connection): Pick<AgentTx, "insertPrompt" | "d
   };
 }
 
-function writeTurns(connection: Connection): Pick<AgentTx, "insertTurn" | "appendRecord" | "settleTurn"> {
+function writeTurns(
+  connection: Connection,
+  codec: PayloadCodec,
+): Pick<AgentTx, "insertTurn" | "appendRecord" | "settleTurn"> {
   const insert = connection.prepare(`INSERT INTO turns (${turnColumns}) VALUES (?, ?, ?, ?, ?, ?)`);
   const open = connection.prepare("SELECT 1 FROM turns WHERE state = 'open'").pluck();
   const newest = connection
@@ -147,7 +154,7 @@ function writeTurns(connection: Connection): Pick<AgentTx, "insertTurn" | "appen
       assertFence(fence);
       try {
         const ordinal = (lastOrdinal.get(fence.turnId) ?? 0) + 1;
-        append.run(fence.turnId, ordinal, record.kind, callOf(record), packPayload(record));
+        append.run(fence.turnId, ordinal, record.kind, callOf(record), codec.pack(record, { kind: "row" }));
       } catch (error) {
         throw isUniqueViolation(error) && record.kind === "toolSettled" ? lateResult(record, error) : error;
       }

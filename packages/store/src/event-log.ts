@@ -7,7 +7,7 @@
  * 3. An opening counts nothing: what is stored is counted before the first trimming.
  */
 import type { CommittedEvent, JsonObject } from "@sand/protocol";
-import { packPayload, unpackPayload } from "./payload.ts";
+import { inlineCodec, type PayloadCodec } from "./payload.ts";
 import type { Connection } from "./sqlite.ts";
 
 export const keptEvents = 5_000;
@@ -45,7 +45,7 @@ export interface EventLog {
 }
 
 /** The file has tables `events` and `counters`. */
-export function createEventLog(connection: Connection): EventLog {
+export function createEventLog(connection: Connection, codec: PayloadCodec = inlineCodec): EventLog {
   const insert = connection.prepare("INSERT INTO events (seq, channel, payload) VALUES (?, ?, ?)");
   const select = connection.prepare<unknown[], EventRow>(
     "SELECT seq, channel, payload FROM events WHERE seq > ? ORDER BY seq LIMIT ?",
@@ -73,7 +73,7 @@ export function createEventLog(connection: Connection): EventLog {
 
   return {
     append(event) {
-      const payload = packPayload(event.payload);
+      const payload = codec.pack(event.payload, { kind: "event", seq: event.seq });
       insert.run(event.seq, event.channel, payload);
       sizes.set(event.seq, Buffer.byteLength(payload));
     },
@@ -94,7 +94,7 @@ export function createEventLog(connection: Connection): EventLog {
     since(since, limit) {
       if (since < trimmedThrough()) return undefined;
       const rows = select.all(since, Math.min(Math.max(limit, 0), readMax));
-      return rows.map((row) => ({ ...row, payload: unpackPayload<JsonObject>(row.payload) }));
+      return rows.map((row) => ({ ...row, payload: codec.unpack<JsonObject>(row.payload) }));
     },
     trimmedThrough,
     lastSeq: () => selectLast.get() ?? 0,

@@ -13,6 +13,11 @@ import { type AgentId, BoxError, type CommittedEvent } from "@sand/protocol";
 import { createAgentReads } from "./agent-reads.ts";
 import { agentMigrations } from "./agent-schema.ts";
 import { createAgentTx } from "./agent-tx.ts";
+import { type AgentBlobs, createAgentBlobs, payloadRootKey } from "./blobs/agent-blobs.ts";
+import type { AgentWorkerPool } from "./blobs/agent-worker-pool.ts";
+import { blobFileName } from "./blobs/blob-schema.ts";
+import { blobsOfTurns } from "./blobs/blobs-of-turns.ts";
+import { createPayloadRefs, type PayloadRefs } from "./blobs/payload-refs.ts";
 import { createEventLog, type EventLog } from "./event-log.ts";
 import { createGroupCommit, type GroupTarget } from "./group-commit.ts";
 import { migrate } from "./migrate.ts";
@@ -30,6 +35,8 @@ export interface OpenAgentStoreOptions {
   /** called synchronously after each commit, in commit order over all agents; must not throw */
   readonly onCommitted: (events: readonly CommittedEvent[]) => void;
   readonly logger: Logger;
+  /** the threads that keep large payloads; everything lies in the store itself when absent */
+  readonly blobWorkers?: AgentWorkerPool;
   /** false refuses an agent whose file is missing, instead of showing an empty one; true when absent */
   readonly create?: boolean;
   /** opens the file; a test may fail one of the steps */
@@ -38,6 +45,8 @@ export interface OpenAgentStoreOptions {
 }
 
 interface OpenedStore extends GroupTarget<AgentTx> {
+  readonly refs: PayloadRefs;
+  readonly blobsOfTurns: (settledTurns: number) => readonly string[];
   readonly reads: AgentReads;
   readonly log: EventLog;
 }
@@ -49,9 +58,18 @@ export function openAgentStore(options: OpenAgentStoreOptions): AgentStore {
   const path = join(options.directory, storeFileName);
   // Only the first opening may make the file: one that vanished later is a loss that must show.
   let create = options.create ?? true;
+  const blobs = createAgentBlobs({
+    path: join(options.directory, blobFileName),
+    pool: options.blobWorkers,
+    logger: options.logger,
+    group: () => group,
+    refs: () => file.use().refs,
+    rootValue: () => file.use().reads.getValue(payloadRootKey),
+    trimmedThrough: () => file.use().log.trimmedThrough(),
+  });
   const file: Reopening<OpenedStore> = createReopening({
     open() {
-      const opened = prepareStore(options, openAgentFile(options, path, create));
+      const opened = prepareStore(options, openAgentFile(options, path, create), blobs);
       create = false;
       return opened;
     },
@@ -71,16 +89,23 @@ export function openAgentStore(options: OpenAgentStoreOptions): AgentStore {
     mark: "",
   });
 
+  /** The store's file is closed when this returns, and that of the blobs when it resolves. */
   async function close(): Promise<void> {
     group.flush();
     file.close();
+    await blobs.close();
   }
 
   return {
     agentId: options.agentId,
     read: currentReads(() => file.use().reads),
-    transact: (change) => group.submit(change),
+    transact: options.blobWorkers === undefined ? group.submit : blobs.submit,
     eventsSince: (since, limit) => file.use().log.since(since, limit),
+    preloadPayloads: async (settledTurns) => {
+      const { refs, blobsOfTurns: named } = file.use();
+      if (refs.count() > 0) await blobs.bringIn(named(settledTurns));
+    },
+    settlePayloads: () => blobs.settle(),
     get healthy() {
       return file.healthy;
     },
@@ -106,16 +131,25 @@ function openAgentFile(options: OpenAgentStoreOptions, path: string, create: boo
   return database;
 }
 
-function prepareStore(options: OpenAgentStoreOptions, database: StoreDatabase): OpenedStore {
+function prepareStore(
+  options: OpenAgentStoreOptions,
+  database: StoreDatabase,
+  blobs: AgentBlobs,
+): OpenedStore {
   try {
     const { connection } = database;
     migrate(connection, agentMigrations);
-    const log = createEventLog(connection);
-    const reads = createAgentReads(connection, log);
+    const refs = createPayloadRefs(connection);
+    const codec = blobs.codec(refs);
+    const log = createEventLog(connection, codec);
+    const reads = createAgentReads(connection, log, codec);
     const events: CommittedEvent[] = [];
-    const tx = createAgentTx({ connection, agentId: options.agentId, reads, log, seq: options.seq, events });
+    const { agentId, seq } = options;
+    const tx = createAgentTx({ connection, agentId, reads, log, codec, seq, events });
     return {
       database,
+      refs,
+      blobsOfTurns: blobsOfTurns(connection),
       reads,
       log,
       tx,

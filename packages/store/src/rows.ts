@@ -1,7 +1,7 @@
 /** How prompts and turns lie in their tables. Text that people wrote is inside JSON, so that any string survives. */
 import type { PromptRow, Provenance, TurnOutcome, TurnRow, TurnState, WhenBusy } from "@sand/agent-core";
 import { brandId, type ClientNonce, type EntryId, type PromptId, type TurnId } from "@sand/protocol";
-import { packPayload, unpackPayload } from "./payload.ts";
+import type { PayloadCodec } from "./payload.ts";
 
 export const promptColumns = "prompt_id, nonce, digest, entry_id, accepted_at_ms, turn_id, body";
 
@@ -21,8 +21,8 @@ interface PromptBody {
   readonly provenance: Provenance;
 }
 
-export function promptFromRow(row: PromptSqlRow): PromptRow {
-  const body = unpackPayload<PromptBody>(row.body);
+export function promptFromRow(row: PromptSqlRow, codec: PayloadCodec): PromptRow {
+  const body = codec.unpack<PromptBody>(row.body);
   return {
     promptId: brandId<PromptId>(row.prompt_id),
     nonce: brandId<ClientNonce>(row.nonce),
@@ -37,9 +37,10 @@ export function promptFromRow(row: PromptSqlRow): PromptRow {
 }
 
 /** the values of `promptColumns` */
-export function promptToValues(row: PromptRow): readonly (string | number | null)[] {
+export function promptToValues(row: PromptRow, codec: PayloadCodec): readonly (string | number | null)[] {
   const body: PromptBody = { text: row.text, whenBusy: row.whenBusy, provenance: row.provenance };
-  return [row.promptId, row.nonce, row.digest, row.entryId, row.acceptedAtMs, row.turnId, packPayload(body)];
+  const packed = codec.pack(body, { kind: "row" });
+  return [row.promptId, row.nonce, row.digest, row.entryId, row.acceptedAtMs, row.turnId, packed];
 }
 
 export const turnColumns = "turn_id, generation, state, outcome, started_at_ms, settled_at_ms";
