@@ -4,7 +4,7 @@
  * then is shown beside it, since the rest of the machine has less part in it.
  */
 import { join } from "node:path";
-import { createTempFolder, waitUntil } from "../packages/testkit/src/index.ts";
+import { createTempFolder } from "../packages/testkit/src/index.ts";
 import { call, createAgent, isHealthy, readCpuMs, startHost } from "./measure/host-process.mjs";
 import { startNode } from "./measure/run-process.mjs";
 import { line } from "./measure/statistics.mjs";
@@ -40,7 +40,6 @@ async function killAtWork(folder, ids, mark) {
   for (const agentId of ids.slice(0, activeAgents))
     await call(host, "sendPrompt", { agentId, prompt: "work", clientNonce: `work-${agentId}-${mark}` });
   process.kill(host.pid, "SIGKILL");
-  await waitUntil("the host to be gone", async () => (await isHealthy(host.url)) === undefined);
 }
 
 export async function benchStart({ rounds, report }) {
