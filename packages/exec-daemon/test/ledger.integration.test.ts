@@ -12,6 +12,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createLogger, systemClock } from "@sand/node-kit";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { claimExecution } from "../src/keeper/claim-execution.ts";
 import { type Ledger, openLedger } from "../src/ledger/ledger.ts";
 import type { StartRecord } from "../src/ledger/records.ts";
 
@@ -43,6 +44,21 @@ test("an intent is there whole when it is accepted, and found by the next start"
   await open().add(intent("one"));
   expect(readdirSync(folderOf("one"))).toEqual(["start.json"]);
   expect(open().find("one")?.start).toMatchObject(intent("one"));
+});
+
+test("a terminal that its daemon didn't live to begin is lost, with the reason, and no keeper can take it any more", async () => {
+  const { launch, ...rest } = intent("terminal");
+  await open().add({ ...rest, launch: { ...launch, terminal: { cols: 80, rows: 24 } } });
+  await open().add(intent("command"));
+  const ledger = open();
+  expect(ledger.find("terminal")).toMatchObject({
+    exit: { outcome: "unknown", reason: "the daemon ended before the terminal was begun" },
+    closed: { stdoutBytes: 0 },
+  });
+  expect(claimExecution(folderOf("terminal"))).toBe(false);
+  // A command's intent is its caller's to ask for again.
+  expect(ledger.find("command")?.claim).toBeUndefined();
+  expect(claimExecution(folderOf("command"))).toBe(true);
 });
 
 test("a torn intent that nobody claimed was never accepted: it goes, and its id can be asked for", async () => {

@@ -59,8 +59,8 @@ export function openLedger(deps: LedgerDeps): Ledger {
   function adopt(execution: TrackedExecution): void {
     execution.refresh();
     if (execution.closed !== undefined) return;
-    if (execution.claim === undefined && !isOfEarlierBoot(execution.start)) return;
-    if (execution.claim === undefined) takeOver(execution);
+    if (execution.claim === undefined && isOfEarlierBoot(execution.start)) takeOver(execution);
+    else if (execution.claim === undefined) giveUp(execution);
     else if (isSameProcess(execution.claim)) execution.follow();
     else settle(execution);
   }
@@ -77,9 +77,19 @@ export function openLedger(deps: LedgerDeps): Ledger {
     settle(execution);
   }
 
-  function settle(execution: TrackedExecution): void {
+  /** An intent that nobody has taken may be asked for again, but for a terminal's, which its daemon alone knew. */
+  function giveUp(execution: TrackedExecution): void {
+    if (execution.start.launch.terminal === undefined) return;
+    // A keeper that was quicker is found with the next look.
+    if (claimExecution(execution.folder)) settle(execution, "the daemon ended before the terminal was begun");
+    else execution.follow();
+  }
+
+  const keeperGone = "the process that kept this execution is gone and left no record of its end";
+
+  function settle(execution: TrackedExecution, reason = keeperGone): void {
     const { executionId } = execution.start;
-    settleLost(execution, "the process that kept this execution is gone and left no record of its end");
+    settleLost(execution, reason);
     const isUnknown = execution.exit?.outcome === "unknown";
     deps.log.warn({ event: "execution.lost", executionId, isUnknown }, "an execution lost its keeper");
   }
