@@ -5,6 +5,7 @@ import { benchExec } from "./exec.mjs";
 import { benchFanOut } from "./fan-out.mjs";
 import { benchFiles } from "./files.mjs";
 import { benchGrowth } from "./growth.mjs";
+import { benchGrowthMillion } from "./growth-million.mjs";
 import { benchPeer } from "./peer.mjs";
 import { benchPtyEcho } from "./pty-echo.mjs";
 import { benchRest } from "./rest.mjs";
@@ -53,9 +54,18 @@ export const benches = {
     run: benchPtyEcho,
   },
   growth: {
-    about:
-      "What a step costs with much history behind it: an instantly answering model, `true` in the shell.",
+    about: [
+      "What a step costs with much history behind it: an instantly answering model, `true` in the shell. The window of",
+      "the request is full and the same in both.",
+    ].join(" "),
     run: benchGrowth,
+  },
+  "growth-million": {
+    about: [
+      "The same with 1,000,000 entries, and acceptances, pages, the first page after a start and memory beside it: two hosts",
+      "with one agent each, asked by turns. A page here is four large entries.",
+    ].join(" "),
+    run: benchGrowthMillion,
   },
   files: {
     about: [
