@@ -5,7 +5,7 @@
  * holds one text for each event, whatever mix of clients there is.
  */
 import { type AgentSummary, type HostEvent, type JsonObject, limits, slimAvatar } from "@sand/protocol";
-import { deflateBlock } from "./shared-gzip.ts";
+import { type FrameBytes, frameBytes } from "./frame-bytes.ts";
 
 export interface FrameVariant {
   /** an `id:` line before the data, for streams that asked to resume */
@@ -13,12 +13,6 @@ export interface FrameVariant {
   /** summaries without pictures */
   readonly slim: boolean;
   readonly gzip: boolean;
-}
-
-export interface FrameBytes {
-  readonly plain: Buffer;
-  /** what goes to the socket: `plain`, or its deflate block */
-  readonly wire: Buffer;
 }
 
 export interface EncodedEvent {
@@ -61,11 +55,6 @@ export function encodeEvent(event: HostEvent): EncodedEvent {
     },
     forgetVariants: () => variants.clear(),
   };
-}
-
-/** Bytes that belong to no event: comments and the retry line. */
-export function frameBytes(plain: Buffer, gzip: boolean): FrameBytes {
-  return { plain, wire: gzip ? deflateBlock(plain) : plain };
 }
 
 /** Says that the stream has a gap up to `seq`, and sets the client's cursor behind it. */

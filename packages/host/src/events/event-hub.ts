@@ -11,12 +11,18 @@ import { type EncodedEvent, encodeEvent } from "./encoded-event.ts";
 
 export interface EventHub {
   publish(events: readonly HostEvent[]): void;
-  /** `listener` must not throw. Returns how to end the subscription. */
-  subscribe(listener: (event: EncodedEvent) => void): () => void;
+  /** `listener` and `burst` must not throw. Returns how to end the subscription. */
+  subscribe(listener: (event: EncodedEvent) => void, burst?: Burst): () => void;
   /** the `seq` of the newest committed event that was published, or of the last one before this start */
   lastSeq(): number;
   /** the oldest `limit` committed events after `since`, or `undefined` when the ring no longer holds them all */
   recentSince(since: number, limit: number): readonly EncodedEvent[] | undefined;
+}
+
+/** Told around several events that are published together; a single one comes without. */
+export interface Burst {
+  begin(): void;
+  end(): void;
 }
 
 export interface EventHubOptions {
@@ -36,26 +42,39 @@ export function createEventHub(options: EventHubOptions): EventHub {
     options.ringMaxEvents ?? defaultRingMaxEvents,
   );
   const listeners = new Set<(event: EncodedEvent) => void>();
+  const bursts = new Set<Burst>();
   let lastSeq = options.lastSeq;
+
+  function publishOne(event: HostEvent): void {
+    // A transient event that nobody listens to isn't worth encoding.
+    if (event.seq === null && listeners.size === 0) return;
+    const encoded = encodeEvent(event);
+    if (event.seq !== null) {
+      invariant(event.seq > lastSeq, "events are published in the order of their seq");
+      lastSeq = event.seq;
+      ring.push(event.seq, encoded);
+    }
+    for (const listener of listeners) listener(encoded);
+    encoded.forgetVariants();
+  }
 
   return {
     publish(events) {
-      for (const event of events) {
-        // A transient event that nobody listens to isn't worth encoding.
-        if (event.seq === null && listeners.size === 0) continue;
-        const encoded = encodeEvent(event);
-        if (event.seq !== null) {
-          invariant(event.seq > lastSeq, "events are published in the order of their seq");
-          lastSeq = event.seq;
-          ring.push(event.seq, encoded);
-        }
-        for (const listener of listeners) listener(encoded);
-        encoded.forgetVariants();
+      const told = events.length > 1 ? [...bursts] : [];
+      for (const burst of told) burst.begin();
+      try {
+        for (const event of events) publishOne(event);
+      } finally {
+        for (const burst of told) burst.end();
       }
     },
-    subscribe(listener) {
+    subscribe(listener, burst) {
       listeners.add(listener);
-      return () => listeners.delete(listener);
+      if (burst !== undefined) bursts.add(burst);
+      return () => {
+        listeners.delete(listener);
+        if (burst !== undefined) bursts.delete(burst);
+      };
     },
     lastSeq: () => lastSeq,
     recentSince: (since, limit) => ring.since(since, limit),

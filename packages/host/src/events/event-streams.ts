@@ -12,11 +12,12 @@ import { createScope, type Logger } from "@sand/node-kit";
 import { BoxError, type Clock, limits, wantsChannel } from "@sand/protocol";
 import { catchUp } from "./catch-up.ts";
 import type { EncodedEvent } from "./encoded-event.ts";
-import type { EventHub } from "./event-hub.ts";
+import type { Burst, EventHub } from "./event-hub.ts";
+import { pingLine, retryLine, shareLine } from "./frame-bytes.ts";
 import type { StreamWishes } from "./parse-stream-request.ts";
 import { replayEvents } from "./replay-events.ts";
 import type { ReplaySource } from "./replay-source.ts";
-import { createStreamClient, retryLine, type StreamClient } from "./stream-client.ts";
+import { createStreamClient, type StreamClient } from "./stream-client.ts";
 
 export interface EventStreamLimits {
   /** streams open at once; more are refused */
@@ -68,8 +69,6 @@ interface StreamRow {
   isLive: boolean;
 }
 
-const pingLine = Buffer.from(":ping\n\n", "latin1");
-
 export function createEventStreams(deps: EventStreamsDeps): EventStreams {
   const { hub, logger } = deps;
   const rows = new Set<StreamRow>();
@@ -85,7 +84,7 @@ export function createEventStreams(deps: EventStreamsDeps): EventStreams {
         const since = event.seq - 1;
         scope.run("catch-up", () => orCut(row, catchUp(catchUpDeps(deps, row), row.client, since)));
       }
-    }),
+    }, holdTogether(rows)),
   );
   scope.run("ping", (signal) => pingAndWatch(deps, rows, signal));
 
@@ -98,22 +97,35 @@ export function createEventStreams(deps: EventStreamsDeps): EventStreams {
           `at most ${deps.limits.streamsMax} event streams can be open`,
         );
       }
-      writeHead(stream);
       const row = openRow(deps, stream);
       rows.add(row);
       stream.response.on("close", () => rows.delete(row));
-      row.client.sendLine(retryLine);
       const { since } = stream.wishes;
       if (since !== undefined) scope.run("replay", () => replayInto(deps, row, since));
     },
     echo(nonce) {
-      const line = Buffer.from(`:echo ${nonce}\n\n`, "latin1");
+      const line = shareLine(Buffer.from(`:echo ${nonce}\n\n`, "latin1"));
       for (const { client } of rows) client.sendLine(line);
     },
     count: () => rows.size,
     close() {
       for (const { client } of rows) client.end();
       return scope.close();
+    },
+  };
+}
+
+/** Events that are published together leave each client's socket in one piece. */
+function holdTogether(rows: ReadonlySet<StreamRow>): Burst {
+  let held: readonly StreamClient[] = [];
+  return {
+    begin() {
+      held = [...rows].filter((row) => row.isLive).map((row) => row.client);
+      for (const client of held) client.hold();
+    },
+    end() {
+      for (const client of held) client.release();
+      held = [];
     },
   };
 }
@@ -135,7 +147,12 @@ async function pingAndWatch(
   }
 }
 
-function openRow(deps: EventStreamsDeps, { response, requestId, wishes, gzip, slim }: OpenStream): StreamRow {
+function openRow(deps: EventStreamsDeps, stream: OpenStream): StreamRow {
+  const { response, requestId, wishes, gzip, slim } = stream;
+  const { socket } = response;
+  // The head and the first line leave together.
+  socket?.cork();
+  writeHead(stream);
   const client = createStreamClient({
     response,
     variant: { withId: wishes.since !== undefined, slim, gzip },
@@ -145,6 +162,8 @@ function openRow(deps: EventStreamsDeps, { response, requestId, wishes, gzip, sl
       deps.logger.info({ event: "stream.cut", requestId, reason }, "an event stream was cut off");
     },
   });
+  client.sendLine(retryLine);
+  socket?.uncork();
   return { client, channels: wishes.channels, isLive: wishes.since === undefined };
 }
 
@@ -185,4 +204,5 @@ function writeHead({ response, requestId, gzip }: OpenStream): void {
     "x-sand-request-id": requestId,
     ...(gzip ? { "content-encoding": "gzip", vary: "Accept-Encoding" } : {}),
   });
+  response.flushHeaders();
 }

@@ -8,6 +8,7 @@
  */
 import { type EncodedEvent, encodeEvent, encodeReset } from "./encoded-event.ts";
 import type { EventHub } from "./event-hub.ts";
+import { shareLine } from "./frame-bytes.ts";
 import type { ReplaySource } from "./replay-source.ts";
 import type { StreamClient } from "./stream-client.ts";
 
@@ -75,6 +76,6 @@ async function goOnAfterGap(
   // A line that doesn't fit is dropped, and this one must not be.
   await client.drained();
   const lastSeq = hub.lastSeq();
-  client.sendLine(encodeReset(reason, lastSeq));
+  client.sendLine(shareLine(encodeReset(reason, lastSeq)));
   goLive(lastSeq);
 }

@@ -1,13 +1,17 @@
 /**
  * The writing side of one client's event stream.
  *
- * What waits for the client is bounded: a frame that would exceed the limit is refused, and the caller serves this
- * client later (`catch-up.ts`) or ends its stream alone (`cut`). `write() === false` means accepted but full, so a
- * frame is never sent twice.
+ * 1. What waits for the client is bounded: a frame that would exceed the limit is refused, and the caller serves this
+ *    client later (`catch-up.ts`) or ends its stream alone (`cut`). `write() === false` means accepted but full, so a
+ *    frame is never sent twice.
+ * 2. A frame goes to the socket as the one chunk that all clients share. Node would frame it anew for each of them, in
+ *    four pieces and with a tick of its own. An answer that isn't chunked, or has no socket yet because it waits behind
+ *    another one of its connection, goes Node's way.
  */
 import type { ServerResponse } from "node:http";
-import { limits } from "@sand/protocol";
-import { type EncodedEvent, type FrameBytes, type FrameVariant, frameBytes } from "./encoded-event.ts";
+import type { Writable } from "node:stream";
+import type { EncodedEvent, FrameVariant } from "./encoded-event.ts";
+import { type FrameBytes, frameBytes, retryLine, type SharedLine } from "./frame-bytes.ts";
 import { createGzipTally, gzipHeader } from "./shared-gzip.ts";
 
 export type CutReason = "too-slow" | "stalled" | "replay-failed";
@@ -21,7 +25,10 @@ export interface StreamClient {
   /** false when it does not fit now; then nothing of it was written */
   sendEvent(event: EncodedEvent): boolean;
   /** a comment or a line that belongs to no event; dropped when it does not fit */
-  sendLine(plain: Buffer): void;
+  sendLine(line: SharedLine): void;
+  /** gathers what is sent until `release`, so that it leaves in one piece */
+  hold(): void;
+  release(): void;
   /** resolves when `bytes` more would fit, or when the stream is gone */
   ready(bytes: number): Promise<void>;
   /** resolves when little waits for the client, or when the stream is gone */
@@ -33,6 +40,7 @@ export interface StreamClient {
 }
 
 export interface StreamClientDeps {
+  /** its head is written */
   readonly response: ServerResponse;
   readonly variant: FrameVariant;
   readonly queueMaxBytes: number;
@@ -40,19 +48,21 @@ export interface StreamClientDeps {
   onCut(reason: CutReason): void;
 }
 
-export const retryLine: Buffer = Buffer.from(`retry: ${limits.eventRetryMs}\n\n`, "latin1");
-
 export function createStreamClient(deps: StreamClientDeps): StreamClient {
   const { response, variant } = deps;
+  const socket = response.chunkedEncoding ? response.socket : null;
+  const target: Writable = socket ?? response;
   const tally = variant.gzip ? createGzipTally() : undefined;
   let stalledSinceMs: number | undefined;
   let gone = false;
 
-  response.on("drain", () => {
+  function onDrain(): void {
     stalledSinceMs = undefined;
-  });
+  }
+  target.on("drain", onDrain);
   response.on("close", () => {
     gone = true;
+    target.off("drain", onDrain);
   });
   response.on("error", () => {
     gone = true;
@@ -60,19 +70,22 @@ export function createStreamClient(deps: StreamClientDeps): StreamClient {
 
   /** True when `bytes` more would not fit. Without a need to drain little waits, and a frame of any size may pass. */
   function isFull(bytes: number): boolean {
-    return response.writableNeedDrain && response.writableLength + bytes > deps.queueMaxBytes;
+    return target.writableNeedDrain && target.writableLength + bytes > deps.queueMaxBytes;
   }
 
-  function push(wire: Buffer): void {
-    if (!response.write(wire)) stalledSinceMs ??= deps.nowMs();
+  function write(frame: FrameBytes): void {
+    if (gone) return;
+    if (!target.write(socket === null ? frame.wire : frame.chunk)) stalledSinceMs ??= deps.nowMs();
   }
+  const burst = gatherBurst(target, write);
 
   function send(frame: FrameBytes): boolean {
     // A client that is gone takes everything: nothing is owed to it.
     if (gone) return true;
+    burst.makeRoom();
     if (isFull(frame.wire.length)) return false;
     tally?.add(frame.plain);
-    push(frame.wire);
+    burst.push(frame);
     return true;
   }
 
@@ -83,29 +96,31 @@ export function createStreamClient(deps: StreamClientDeps): StreamClient {
     response.destroy();
   }
 
-  if (variant.gzip) push(gzipHeader);
+  if (variant.gzip) write(gzipStart);
 
   return {
     variant,
-    pendingBytes: () => response.writableLength,
+    pendingBytes: () => target.writableLength,
     stalledSinceMs: () => stalledSinceMs,
     sendEvent(event) {
       const frame = event.frame(variant);
       return frame === undefined || send(frame);
     },
-    sendLine(plain) {
-      send(frameBytes(plain, variant.gzip));
+    sendLine(line) {
+      send(line.frame(variant.gzip));
     },
+    hold: burst.begin,
+    release: burst.end,
     async ready(bytes) {
-      while (!gone && isFull(bytes)) await nextDrain(response);
+      while (!gone && isFull(bytes)) await nextDrain(target, response);
     },
     async drained() {
-      while (!gone && response.writableNeedDrain) await nextDrain(response);
+      while (!gone && target.writableNeedDrain) await nextDrain(target, response);
     },
     end() {
       if (gone) return;
-      send(frameBytes(retryLine, variant.gzip));
-      if (tally !== undefined && !gone) push(tally.trailer());
+      send(retryLine.frame(variant.gzip));
+      if (tally !== undefined && !gone) write(frameBytes(tally.trailer(), false));
       response.end();
     },
     cut,
@@ -113,15 +128,52 @@ export function createStreamClient(deps: StreamClientDeps): StreamClient {
   };
 }
 
+const gzipStart: FrameBytes = frameBytes(gzipHeader, false);
+
+/** Most bursts have one frame for a client, so the stream is corked only when the second one comes. */
+function gatherBurst(target: Writable, write: (frame: FrameBytes) => void) {
+  let isOpen = false;
+  let isCorked = false;
+  let first: FrameBytes | undefined;
+
+  function writeFirst(): void {
+    if (first !== undefined) write(first);
+    first = undefined;
+  }
+
+  return {
+    begin(): void {
+      isOpen = true;
+    },
+    /** writes what waits, so that a full stream shows */
+    makeRoom(): void {
+      if (first === undefined) return;
+      target.cork();
+      isCorked = true;
+      writeFirst();
+    },
+    push(frame: FrameBytes): void {
+      if (isOpen && !isCorked) first = frame;
+      else write(frame);
+    },
+    end(): void {
+      writeFirst();
+      if (isCorked) target.uncork();
+      isOpen = false;
+      isCorked = false;
+    },
+  };
+}
+
 /** Resolves at the next drain, or when there will be none any more. */
-function nextDrain(response: ServerResponse): Promise<void> {
+function nextDrain(target: Writable, response: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     function done(): void {
-      response.off("drain", done);
+      target.off("drain", done);
       response.off("close", done);
       resolve();
     }
-    response.on("drain", done);
+    target.on("drain", done);
     response.on("close", done);
   });
 }
