@@ -144,6 +144,31 @@ test.skipIf(!hasTmux)(
   },
 );
 
+test("down names the terminals that it leaves, one of them comes back, and --force ends them", {
+  timeout: slowMs,
+}, async () => {
+  await using box = await startBox();
+  const spawned = await fetch(`${box.url}/box/pty/terminals`, {
+    ...{ method: "POST", body: JSON.stringify({ id: "work", argv: ["sleep", "3600"] }) },
+    headers: { authorization: `Bearer ${box.token}` },
+  });
+  expect(spawned.status).toBe(201);
+  expect(JSON.parse((await box.run("status", "--json")).stdout)).toMatchObject({
+    daemon: { runningCommands: 0, runningTerminals: 1 },
+  });
+  const down = await box.run("down");
+  expect(down).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining("still runs 1 terminal, so it was left"),
+  });
+  expect(down.stdout).toContain("  sand attach work   sleep 3600\n");
+  expect((await box.run("attach", "--list")).stdout).toContain("work  running");
+  expect(JSON.parse((await box.run("down", "--force", "--json")).stdout)).toEqual({
+    ...{ host: "not-running", daemon: "stopped", runningCommands: 0 },
+    runningTerminals: [{ id: "work", command: "sleep 3600" }],
+  });
+});
+
 test("a wrong token is 4, and a host that is gone is 3", { timeout: slowMs }, async () => {
   let url = "";
   {

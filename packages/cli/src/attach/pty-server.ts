@@ -30,7 +30,11 @@ const answerMaxBytes = 4 * 1024 * 1024;
 
 /** Undefined where there is neither a daemon nor a gateway that could lead to one. */
 export function findPtyServer(context: CommandContext): PtyServer | undefined {
-  if (findDaemonHere(context) === undefined) return throughGateway(context, "pty");
+  return findDaemonHere(context) === undefined ? throughGateway(context, "pty") : ptyServerHere(context);
+}
+
+/** That of the daemon that runs here. */
+export function ptyServerHere(context: CommandContext): PtyServer {
   const port = readJson(join(context.dataRoot, daemonFileName))?.ptyPort;
   if (typeof port !== "number") {
     throw new CommandFailure("notRunning", "the running execution daemon is of before terminals were built", {

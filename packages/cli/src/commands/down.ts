@@ -1,11 +1,13 @@
 /**
  * `sand down`: ends the host, then its execution daemon. Running commands outlive a host on purpose, so a daemon that
- * still runs some is left alone unless `--force` is given. Nothing is signalled that wasn't identified.
+ * still runs some, or a terminal, is left alone and named unless `--force`
+ * is given. Nothing is signalled that wasn't identified.
  */
 
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { systemClock } from "@sand/node-kit";
+import { countCommands, listRunningTerminals, type RunningTerminal } from "../attach/running-terminals.ts";
 import { createRunDocker } from "../box-container/run-docker.ts";
 import { boxContainer, stopBox } from "../box-container/start-box.ts";
 import type { Command, CommandContext, CommandInput } from "../command.ts";
@@ -15,13 +17,17 @@ import { containerFileName, readJson } from "../gateway/find-gateway.ts";
 import { askDaemon, endCommands } from "../local-host/exec-daemon.ts";
 import { identifyHost } from "../local-host/identify-host.ts";
 import { type StopOutcome, stopProcess } from "../local-host/stop-process.ts";
+import { oneLine } from "../plain-text.ts";
 
 export const downCommand: Command = {
   name: "down",
-  summary: "stop the host, and its execution daemon once no command runs",
+  summary: "stop the host, and its execution daemon once nothing runs there",
   usage: "down [--force]",
   options: {
-    force: { type: "boolean", about: "end what doesn't end by itself, and commands that still run" },
+    force: {
+      type: "boolean",
+      about: "end what doesn't end by itself, and commands and terminals that still run",
+    },
   },
   examples: ["sand down", "sand down --force"],
   words: [0, 0],
@@ -29,12 +35,15 @@ export const downCommand: Command = {
 };
 
 const hostGraceMs = 20_000;
+const commandMaxChars = 60;
 const daemonGraceMs = 10_000;
 
 interface DownReport {
   readonly host: StopOutcome | "not-running" | "container-stopped";
   readonly daemon: StopOutcome | "not-running" | "kept";
   readonly runningCommands?: number;
+  /** absent: none runs */
+  readonly runningTerminals?: readonly RunningTerminal[];
 }
 
 async function down(context: CommandContext, input: CommandInput): Promise<ExitName> {
@@ -68,12 +77,19 @@ async function stopHost(context: CommandContext, force: boolean): Promise<DownRe
 async function stopDaemon(context: CommandContext, force: boolean): Promise<Omit<DownReport, "host">> {
   const daemon = await askDaemon(context.dataRoot);
   if (daemon === undefined) return { daemon: "not-running" };
-  const count = daemon.running === undefined ? {} : { runningCommands: daemon.running.length };
-  // Commands live on without their daemon, but nobody would watch them: so it stays, unless that is asked for.
-  if (!force && daemon.running?.length !== 0) return { daemon: "kept", ...count };
+  const terminals = await listRunningTerminals(context, daemon.running);
+  const commands = countCommands(daemon.running ?? []);
+  const work = {
+    ...(daemon.running === undefined ? {} : { runningCommands: commands }),
+    ...(terminals.length === 0 ? {} : { runningTerminals: terminals }),
+  };
+  // Commands live on without their daemon, but nobody would watch them, and somebody may sit at a terminal: so it
+  // stays, unless its end is asked for.
+  const isIdle = daemon.running !== undefined && commands + terminals.length === 0;
+  if (!force && !isIdle) return { daemon: "kept", ...work };
   if (force) await endCommands(daemon, context.dataRoot, systemClock);
   const outcome = await stopProcess(daemon.identity, { clock: systemClock, graceMs: daemonGraceMs, force });
-  return { daemon: outcome, ...count };
+  return { daemon: outcome, ...work };
 }
 
 const hostLines: Readonly<Record<DownReport["host"], string>> = {
@@ -88,9 +104,10 @@ const hostLines: Readonly<Record<DownReport["host"], string>> = {
 function describeDown(report: DownReport): string[] {
   const lines = [hostLines[report.host]];
   if (report.daemon === "kept") {
-    const count = report.runningCommands;
-    const what = count === undefined ? "doesn't say whether commands run" : `still runs ${countOf(count)}`;
-    lines.push(`The execution daemon ${what}, so it was left running; end both with sand down --force.`);
+    lines.push(`The execution daemon ${describeWork(report)}, so it was left running.`);
+    for (const { id, command } of report.runningTerminals ?? [])
+      lines.push(`  sand attach ${id}   ${oneLine(command, commandMaxChars)}`.trimEnd());
+    lines.push("sand down --force ends all of it.");
   } else if (report.daemon !== "not-running") {
     lines.push(
       report.daemon === "still-running"
@@ -101,6 +118,13 @@ function describeDown(report: DownReport): string[] {
   return lines;
 }
 
-function countOf(commands: number): string {
-  return commands === 1 ? "1 command" : `${commands} commands`;
+function describeWork({ runningCommands, runningTerminals = [] }: DownReport): string {
+  if (runningCommands === undefined) return "doesn't say whether commands run";
+  const parts = [countOf(runningCommands, "command"), countOf(runningTerminals.length, "terminal")];
+  return `still runs ${parts.filter((part) => part !== "").join(" and ")}`;
+}
+
+function countOf(count: number, what: string): string {
+  if (count === 0) return "";
+  return count === 1 ? `1 ${what}` : `${count} ${what}s`;
 }

@@ -1,12 +1,13 @@
 /** `sand status`: whether a host answers, what it is doing, and where its things are. */
 
+import { countCommands, listRunningTerminals } from "../attach/running-terminals.ts";
 import { fieldsOf } from "../chat/feed-event.ts";
 import type { Command, CommandContext, CommandInput } from "../command.ts";
 import type { ExitName } from "../exit-codes.ts";
 import { type AgentRow, listAgentRows } from "../gateway/agent-rows.ts";
 import type { GatewayLocation } from "../gateway/find-gateway.ts";
 import { createGatewayAccess, requireHealth } from "../gateway/gateway-access.ts";
-import { askDaemon } from "../local-host/exec-daemon.ts";
+import { askDaemon, type DaemonState } from "../local-host/exec-daemon.ts";
 import { oneLine } from "../plain-text.ts";
 
 export const statusCommand: Command = {
@@ -37,10 +38,7 @@ async function status(context: CommandContext, input: CommandInput): Promise<Exi
     busy: health.isBusy,
     agents: agents.length,
     running: agents.filter((agent) => agent.isRunning).map((agent) => agent.id),
-    daemon:
-      local === undefined
-        ? null
-        : { pid: local.identity.pid, runningCommands: local.running?.length ?? null },
+    daemon: local === undefined ? null : await reportDaemon(context, local),
   };
   terminal.result(report);
   const row = (name: string, value: string): void =>
@@ -70,11 +68,29 @@ function printEnvironment({ terminal }: CommandContext, location: GatewayLocatio
   return "ok";
 }
 
-function describeDaemon(
-  daemon: { readonly pid: number; readonly runningCommands: number | null } | null,
-): string {
+interface DaemonReport {
+  readonly pid: number;
+  /** null: it doesn't say */
+  readonly runningCommands: number | null;
+  readonly runningTerminals: number | null;
+}
+
+async function reportDaemon(
+  context: CommandContext,
+  { identity, running }: DaemonState,
+): Promise<DaemonReport> {
+  const terminals = await listRunningTerminals(context, running);
+  return {
+    pid: identity.pid,
+    runningCommands: running === undefined ? null : countCommands(running),
+    runningTerminals: running === undefined ? null : terminals.length,
+  };
+}
+
+function describeDaemon(daemon: DaemonReport | null): string {
   if (daemon === null) return "not running; it starts when it is needed";
-  return `pid ${daemon.pid}, running commands: ${daemon.runningCommands ?? "unknown"}`;
+  const terminals = daemon.runningTerminals ? `, terminals: ${daemon.runningTerminals}` : "";
+  return `pid ${daemon.pid}, running commands: ${daemon.runningCommands ?? "unknown"}${terminals}`;
 }
 
 function describeAgents(agents: readonly AgentRow[], columns: number): string {
