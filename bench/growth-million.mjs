@@ -4,6 +4,7 @@
  * hosts have in memory after all of it. The window is full and the same in both (see `growth.mjs`).
  */
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { createTempFolder } from "../packages/testkit/src/index.ts";
 import {
   call,
@@ -21,8 +22,12 @@ import { runTurn, stepScript, steps } from "./measure/step-script.mjs";
 
 const large = { largeTurns: 5, largeChars: 82_000 };
 const sizes = { few: 10, many: 1_000_000 };
+/** a question and an answer by turns follow this number */
+const firstSeq = 1_000_000;
 const pagesPerRound = 200;
 const acceptsPerRound = 100;
+/** a host tidies up its memory a moment after its start, which is no part of a first look */
+const settleMs = 1_500;
 /** what the newest page holds: as much as the short history has of settled turns, so that both read the same */
 const pageLimit = 4;
 
@@ -40,17 +45,18 @@ async function prepareRoot({ folder, size, env, report }) {
   }
   const entries = sizes[size];
   const startedMs = performance.now();
-  await seedHistory({ dataRoot: join(folder, "data"), agentId, entries, ...large, firstSeq: 1_000_000 });
+  await seedHistory({ dataRoot: join(folder, "data"), agentId, entries, ...large, firstSeq });
   report(`${entries} entries are stored, in ${Math.round((performance.now() - startedMs) / 1000)} s`);
   return agentId;
 }
 
-/** How long the first page of a closed store takes, and the second, in a host that has shown another agent before. */
+/** How long the first page of a closed store takes, in a host that has shown another agent before. */
 async function measureOpening({ folder, env, agentId }) {
   await using host = await startHost({ folder, env });
   const [warm] = (await call(host, "listAgents", {})).filter(({ id }) => id !== agentId);
   for (let at = 0; at < 3; at += 1)
     await call(host, "getAgentTranscriptWindow", { id: warm.id, limit: pageLimit });
+  await delay(settleMs);
   const cpuBefore = readCpuMs(host.pid);
   const startedMs = performance.now();
   await call(host, "getAgentTranscriptWindow", { id: agentId, limit: pageLimit });
@@ -74,6 +80,14 @@ const kinds = {
     repeat(host, pagesPerRound, () =>
       call(host, "getAgentTranscriptPage", { id: agentId, limit: pageLimit }),
     ),
+  /** one short entry in the middle, by each of the ways to it; entries of the short history are numbered alike */
+  middle({ host, agentId, entries }) {
+    const beforeSeq = firstSeq + entries / 2 - ((entries / 2) % 2) + 2;
+    const commands = ["getAgentTranscriptPage", "getAgentTranscriptWindow", "getAgentTranscriptTail"];
+    return repeat(host, pagesPerRound, (at) =>
+      call(host, commands[at % commands.length], { id: agentId, limit: 1, beforeSeq }),
+    );
+  },
   async step({ host, model, agentId }, mark) {
     const cpuBefore = readCpuMs(host.pid);
     const startedMs = performance.now();
@@ -127,11 +141,12 @@ export async function benchGrowthMillion({ rounds, report }) {
   await using few = await startHost({ folder: folders.few, env });
   await using many = await startHost({ folder: folders.many, env });
   const worlds = {
-    few: { host: few, model, agentId: ids.few },
-    many: { host: many, model, agentId: ids.many },
+    few: { host: few, model, agentId: ids.few, entries: sizes.few },
+    many: { host: many, model, agentId: ids.many, entries: sizes.many },
   };
   const seen = { opening };
-  for (const kind of ["page", "step"]) seen[kind] = await measureKind(kind, worlds, { rounds, report });
+  for (const kind of ["page", "middle", "step"])
+    seen[kind] = await measureKind(kind, worlds, { rounds, report });
   // From here on the turn of each waits for its model, and prompts are accepted behind it.
   for (const size of Object.keys(sizes)) await prompt(worlds[size], "script:hold", `hold-${size}`);
   seen.accept = await measureKind("accept", worlds, { rounds, report });
@@ -144,6 +159,7 @@ function linesOf(seen, resident) {
   const title = {
     opening: "first page after a start",
     page: "the newest page",
+    middle: "an entry in the middle",
     step: "a step",
     accept: "an acceptance",
   };
