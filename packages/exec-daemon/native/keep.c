@@ -99,9 +99,9 @@ static void take_output(struct keep *keep, int *fd, int stream) {
     return;
   }
   if (!keep->recording) return;
-  uint64_t offset = keep->spool.offsets[stream];
+  /* Whoever waits for an echo comes before the file. One who connects later is told where the file stands. */
+  terminal_send(&terminal, keep->spool.offsets[stream], piece, (size_t)count);
   spool_append(&keep->spool, stream, piece, (size_t)count);
-  terminal_send(&terminal, offset, piece, (size_t)count);
 }
 
 static bool is_drained(const struct keep *keep) { return keep->child.out < 0 && keep->child.err < 0; }

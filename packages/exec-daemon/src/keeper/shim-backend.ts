@@ -125,7 +125,8 @@ function hold(events: TerminalEvents, find: () => Promise<TrackedExecution>): Te
 
 async function start(deps: ShimBackendDeps, launch: TerminalLaunch): Promise<TrackedExecution> {
   const execution = await deps.ledger.add(toRecord(launch, deps.clock.nowMs()));
-  execution.follow();
+  // Its output comes over the link, so the folder is watched only where nobody tells us the records.
+  if (!deps.keepers.tellsRecords) execution.follow();
   const { finished } = await deps.keepers.give(execution);
   let isGone = false;
   void finished.then(() => {

@@ -10,8 +10,8 @@ const kinds = { input: 1, size: 2, hangUp: 3, hello: 1, output: 2 } as const;
 /** the shim reads at most 64 KiB at once */
 const payloadMaxBytes = 128 * 1024;
 
-export function encodeInput(bytes: Uint8Array): readonly Uint8Array[] {
-  return [head(kinds.input, bytes.length), bytes];
+export function encodeInput(bytes: Uint8Array): Buffer {
+  return Buffer.concat([head(kinds.input, bytes.length), bytes]);
 }
 
 export function encodeSize({ cols, rows }: { readonly cols: number; readonly rows: number }): Buffer {

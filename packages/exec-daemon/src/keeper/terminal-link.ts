@@ -77,17 +77,27 @@ export function openTerminalLink(deps: TerminalLinkDeps): TerminalLink {
     }
   }
 
-  /** One after the other: what comes live waits for what was before it. */
+  /** One after the other: what comes live waits for what was before it, and mostly nothing is. */
   let work: Promise<void> = Promise.resolve();
+  let isCatchingUp = false;
   function take(frame: ShimFrame): void {
-    work = work.then(async () => {
-      if (frame.kind === "hello") await giveSpooled(frame.offset);
-      else give(frame.bytes, frame.offset);
-    });
+    if (frame.kind === "hello") {
+      isCatchingUp = true;
+      work = work
+        .then(() => giveSpooled(frame.offset))
+        .then(() => {
+          isCatchingUp = false;
+        });
+      return;
+    }
+    if (isCatchingUp) work = work.then(() => give(frame.bytes, frame.offset));
+    else give(frame.bytes, frame.offset);
   }
 
   async function finish(): Promise<void> {
     await work;
+    execution.follow();
+    execution.refresh();
     while (!isClosed && execution.closed === undefined) {
       await giveSpooled(Number.POSITIVE_INFINITY);
       await execution.changes.after(execution.changes.version, lookAgainMs);
@@ -153,13 +163,9 @@ function connect(folder: string): Socket {
 
 function writeAll(socket: Socket, bytes: Uint8Array): Promise<void> {
   return new Promise((resolve, reject) => {
-    socket.cork();
-    const [head = bytes, body = bytes] = encodeInput(bytes);
-    socket.write(head);
-    socket.write(body, (error) => {
+    socket.write(encodeInput(bytes), (error) => {
       if (error === null || error === undefined) resolve();
       else reject(new BoxError("terminal/ended", "the terminal has ended", { cause: error }));
     });
-    socket.uncork();
   });
 }

@@ -24,6 +24,9 @@ export const ptyLimits = {
   /** bytes on their way to the screen's worker; above it the terminal is not read */
   mirrorBehindMaxBytes: mib,
   mirrorResumeBytes: 256 * kib,
+  /** output goes to the worker after this time, or when it is so much */
+  mirrorBatchMs: 16,
+  mirrorBatchBytes: 64 * kib,
 
   /** bytes that the writer hasn't acknowledged; above it the terminal is not read */
   unackedMaxBytes: 100_000,

@@ -46,8 +46,10 @@ interface OpenScreen {
   /** bytes that the thread has been sent, and has drawn */
   sent: number;
   drawn: number;
-  /** what is counted as sent and goes with this turn of the loop */
+  /** what is counted as sent and goes in a moment, when `timer` is due or it is enough */
   readonly unsent: Buffer[];
+  unsentBytes: number;
+  timer: NodeJS.Timeout | undefined;
   isBehind: boolean;
   readonly waiting: Map<
     number,
@@ -90,7 +92,7 @@ export function createScreens(deps: { readonly entry: string; readonly log: Logg
     for (const one of open.values()) {
       const { size, offset, bytes } = one.events.replay();
       // The ring has that too.
-      one.unsent.length = 0;
+      forgetUnsent(one);
       one.sent = offset;
       one.drawn = offset;
       send({ kind: "open", id: one.id, ...size });
@@ -102,20 +104,26 @@ export function createScreens(deps: { readonly entry: string; readonly log: Logg
     worker?.postMessage(request);
   }
 
-  /** What comes in one turn of the loop is sent as one, when whoever waits for an echo has been served. */
+  /**
+   * What comes within a moment is sent as one. Nobody looks at the screen meanwhile, and to wake its thread for each
+   * key would take the processor from whoever waits for the echo.
+   */
   function feed(one: OpenScreen, bytes: Buffer): void {
     one.sent += bytes.length;
-    if (one.unsent.length === 0) setImmediate(() => flush(one));
+    one.unsentBytes += bytes.length;
     one.unsent.push(bytes);
+    if (one.unsentBytes >= ptyLimits.mirrorBatchBytes) flush(one);
+    else one.timer ??= setTimeout(flush, ptyLimits.mirrorBatchMs, one);
     noteBehind(one);
   }
 
   /** Bytes, sizes and questions reach the thread in their order. */
   function flush(one: OpenScreen): void {
-    if (one.unsent.length === 0) return;
+    const { unsent } = one;
+    if (unsent.length === 0) return;
     // A copy, since the reader's buffers may be slices of larger ones.
-    const bytes = new Uint8Array(Buffer.concat(one.unsent));
-    one.unsent.length = 0;
+    const bytes = new Uint8Array(Buffer.concat(unsent));
+    forgetUnsent(one);
     send({ kind: "data", id: one.id, bytes });
   }
 
@@ -173,7 +181,7 @@ export function createScreens(deps: { readonly entry: string; readonly log: Logg
         events,
         sent: 0,
         drawn: 0,
-        unsent: [],
+        ...{ unsent: [], unsentBytes: 0, timer: undefined },
         isBehind: false,
         waiting: new Map(),
       };
@@ -193,6 +201,7 @@ export function createScreens(deps: { readonly entry: string; readonly log: Logg
         picture: () => picture(one),
         close() {
           open.delete(id);
+          forgetUnsent(one);
           giveUp(one);
           send({ kind: "close", id });
         },
@@ -206,6 +215,13 @@ export function createScreens(deps: { readonly entry: string; readonly log: Logg
       await worker?.terminate();
     },
   };
+}
+
+function forgetUnsent(one: OpenScreen): void {
+  clearTimeout(one.timer);
+  one.timer = undefined;
+  one.unsent.length = 0;
+  one.unsentBytes = 0;
 }
 
 /** Whoever waits for a picture, or for the screen to catch up, waits no longer. */
