@@ -21,8 +21,8 @@ export interface ProbedStore {
   readonly hasOpenTurn: boolean;
 }
 
-/** `onNonce` gets every nonce that the store has accepted. */
-export function probeStore(path: string, onNonce: (nonce: ClientNonce) => void): ProbedStore {
+/** `onNonce` gets the nonces that the store has accepted, newest first, for as long as it answers true. */
+export function probeStore(path: string, onNonce: (nonce: ClientNonce) => boolean): ProbedStore {
   const database = openDatabase({ path, create: false });
   try {
     const { connection } = database;
@@ -52,7 +52,9 @@ function readRow(connection: Connection): ProbedStore {
   };
 }
 
-function readNonces(connection: Connection, onNonce: (nonce: ClientNonce) => void): void {
-  const nonces = connection.prepare<unknown[], string>("SELECT nonce FROM prompts ORDER BY ordinal").pluck();
-  for (const nonce of nonces.iterate()) onNonce(brandId<ClientNonce>(nonce));
+function readNonces(connection: Connection, onNonce: (nonce: ClientNonce) => boolean): void {
+  const nonces = connection
+    .prepare<unknown[], string>("SELECT nonce FROM prompts ORDER BY ordinal DESC")
+    .pluck();
+  for (const nonce of nonces.iterate()) if (!onNonce(brandId<ClientNonce>(nonce))) return;
 }

@@ -53,13 +53,26 @@ export function rebuildHostIndex(deps: RebuildDeps): void {
 
 type AbsorbDeps = Pick<RebuildDeps, "clock" | "logger">;
 
+/**
+ * Claims of nonces reach the index in the order of their prompts, all but the newest, so where this many in a row are
+ * there the older ones are as well. A start after a crash then reads what is new, not a ledger of years.
+ */
+const knownInRowMax = 512;
+
 /** Puts one store's row and nonces into the index. Returns the store's highest `seq`, 0 for an unreadable one. */
 export function absorbStore(deps: AbsorbDeps, tx: IndexTx, folder: AgentFolder): number {
   const { agentId } = folder;
-  const nonces: ClientNonce[] = [];
-  const probed = probeOrReport(deps.logger, folder, nonces);
+  const unknown: ClientNonce[] = [];
+  let knownInRow = 0;
+  const probed = probeOrReport(deps.logger, folder, (nonce) => {
+    // Another agent's claim doesn't count: this store has the prompt.
+    const isKnown = tx.findNonce(nonce) === agentId;
+    if (!isKnown) unknown.push(nonce);
+    knownInRow = isKnown ? knownInRow + 1 : 0;
+    return knownInRow < knownInRowMax;
+  });
   if (probed === undefined) return 0;
-  for (const nonce of nonces) tx.putNonce(nonce, agentId);
+  for (const nonce of unknown) tx.putNonce(nonce, agentId);
   if (probed.summary !== undefined) {
     const { summary, lastSeq, hasOpenTurn } = probed;
     tx.putAgent({ agentId, summary, lastSeq, hasOpenTurn, writtenAtMs: deps.clock.nowMs() });
@@ -70,9 +83,13 @@ export function absorbStore(deps: AbsorbDeps, tx: IndexTx, folder: AgentFolder):
   return probed.lastSeq;
 }
 
-function probeOrReport(logger: Logger, folder: AgentFolder, nonces: ClientNonce[]): ProbedStore | undefined {
+function probeOrReport(
+  logger: Logger,
+  folder: AgentFolder,
+  onNonce: (nonce: ClientNonce) => boolean,
+): ProbedStore | undefined {
   try {
-    return probeStore(folder.storePath, (nonce) => nonces.push(nonce));
+    return probeStore(folder.storePath, onNonce);
   } catch (error) {
     logger.error(
       { event: "index.store-unreadable", agentId: folder.agentId, err: error },

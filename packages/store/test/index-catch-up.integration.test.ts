@@ -109,3 +109,23 @@ test("a row that can't be read is made again from its store", async () => {
   expect(next.agents()).toMatchObject([{ agentId: ada, summary: { name: "ada" }, hasOpenTurn: true }]);
   expect(rig.logged.join("")).toContain("index.damaged");
 });
+
+test("of a long ledger the newest nonces are read, down to where the index has them", async () => {
+  await using store = rig.open("ada", { seq: index.seq });
+  const accept = (from: number, count: number) =>
+    store.transact((tx) => {
+      tx.setValue("summary", { name: "ada" });
+      for (let at = from; at < from + count; at += 1) tx.insertPrompt(promptRow(`nonce-${at}`));
+    });
+  await accept(0, 1_000);
+  await index.close();
+  await rig.openIndex().catchUp();
+  const other = new SqliteDatabase(join(rig.root, "host.db"));
+  // The oldest one is forgotten, so that it shows whether the whole ledger is read again.
+  other.prepare("DELETE FROM nonces WHERE nonce = 'nonce-0'").run();
+  other.close();
+  await accept(1_000, 700);
+  const next = rig.openIndex();
+  const found = [0, 1, 999, 1_000, 1_699].map((at) => next.findNonce(nonce(`nonce-${at}`)));
+  expect(found).toEqual([undefined, ada, ada, ada, ada]);
+});
