@@ -139,6 +139,7 @@ export interface AgentStore extends AsyncDisposable {
   /**
    * Brings the large payloads of waiting prompts, of the open turn and of the newest `settledTurns` others into memory,
    * while the event loop goes on. Reads that follow soon find them there; any other read of one waits for the disk.
+   * Doesn't fail: what can't be read is told by the read that needs it.
    */
   preloadPayloads(settledTurns: number): Promise<void>;
   /**

@@ -5,6 +5,7 @@
 import { isMainThread, workerData } from "node:worker_threads";
 
 const threads: Readonly<Record<string, () => Promise<void>>> = {
+  blobs: async () => (await import("@sand/store/blobs")).runBlobRole(),
   projections: async () => (await import("@sand/store/projections")).runProjectionRole(),
 };
 

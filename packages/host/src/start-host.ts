@@ -6,11 +6,19 @@
  * the daemon, and their turns go on at the next start), streams end, stores close, the lock is given up last.
  */
 import { mkdirSync } from "node:fs";
+import { join } from "node:path";
 import type { AgentStore } from "@sand/agent-core";
 import { createModel } from "@sand/inference";
 import { createKeyedMutex, createScope, type Logger, type Scope } from "@sand/node-kit";
 import type { AgentId, Clock, HostEvent, IdSource } from "@sand/protocol";
-import { acquireHostLock, type OpenedHostIndex, openAgentStore, openHostIndex } from "@sand/store";
+import {
+  type AgentWorkerPool,
+  acquireHostLock,
+  createAgentWorkerPool,
+  type OpenedHostIndex,
+  openAgentStore,
+  openHostIndex,
+} from "@sand/store";
 import { type ActiveAgent, openActiveAgent } from "./agents/active-agent.ts";
 import { createAgentDirectory, emptyTrash } from "./agents/agent-directory.ts";
 import { agentsFolder } from "./agents/agent-files.ts";
@@ -94,7 +102,9 @@ function openState(deps: HostDeps, scope: Scope): HostState {
   const active = openActiveAgent(dataRoot);
   const activeAgentId = () => active.current();
   const publish = (events: readonly HostEvent[]) => hub.publish(events);
-  const openStore = openStoreWith(deps, index, publish);
+  const blobWorkers = createBlobWorkers(deps);
+  scope.defer(() => blobWorkers.close());
+  const openStore = openStoreWith({ logger: deps.logger, index, publish, blobWorkers });
   const open = createOpenAgents({ dataRoot, index, activeAgentId, openStore });
   scope.defer(() => open.closeAll());
   return { startedAt, index, hub, active, open, publish, activeAgentId };
@@ -182,9 +192,23 @@ function openIndexWithHub({ config, clock, logger }: HostDeps): { index: OpenedH
   return { index, hub };
 }
 
-function openStoreWith({ logger }: HostDeps, index: OpenedHostIndex, publish: Publish) {
-  return async (agentId: AgentId, folder: string): Promise<AgentStore> =>
-    openAgentStore({
+/** Threads for large payloads; none runs before the first of those. */
+function createBlobWorkers({ config, logger, program }: HostDeps): AgentWorkerPool {
+  const { dataRoot, failpoint } = config;
+  const entry = program ?? join(import.meta.dirname, "main.ts");
+  return createAgentWorkerPool({ entry, dataRoot, logger, ...(failpoint === null ? {} : { failpoint }) });
+}
+
+interface StoreParts {
+  readonly logger: Logger;
+  readonly index: OpenedHostIndex;
+  readonly publish: Publish;
+  readonly blobWorkers: AgentWorkerPool;
+}
+
+function openStoreWith({ logger, index, publish, blobWorkers }: StoreParts) {
+  return async (agentId: AgentId, folder: string): Promise<AgentStore> => {
+    const store = openAgentStore({
       directory: folder,
       agentId,
       // One that the index knows has a store already; a fresh file would show its conversation as empty.
@@ -196,7 +220,12 @@ function openStoreWith({ logger }: HostDeps, index: OpenedHostIndex, publish: Pu
         publish(events);
       },
       logger,
+      blobWorkers,
     });
+    // What the open turn holds is read at once.
+    await store.preloadPayloads(0);
+    return store;
+  };
 }
 
 interface QueueParts {

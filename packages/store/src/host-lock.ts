@@ -9,7 +9,7 @@ import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { writeFileAtomicSync } from "@sand/node-kit";
 import { BoxError } from "@sand/protocol";
-import { prepareSqlite } from "./load-sqlite.ts";
+import { nativesFolderOf, prepareSqlite } from "./load-sqlite.ts";
 import { refuseNetworkFileSystem } from "./refuse-network-file-system.ts";
 import { type Connection, isLockedByOther, openForLocking } from "./sqlite.ts";
 
@@ -23,8 +23,6 @@ export interface HostLock extends Disposable {
 
 const lockFileName = "lock.db";
 const textFileName = "host.lock";
-/** where a bundle unpacks the native library that it carries */
-const nativesFolderName = "natives";
 
 export interface AcquireHostLockOptions {
   /** the data root; made when it isn't there */
@@ -38,7 +36,7 @@ export function acquireHostLock({ root, pid }: AcquireHostLockOptions): HostLock
   mkdirSync(root, { recursive: true, mode: 0o700 });
   refuseNetworkFileSystem(root);
   // The lock is the first database that a host opens.
-  prepareSqlite({ nativesFolder: join(root, nativesFolderName) });
+  prepareSqlite({ nativesFolder: nativesFolderOf(root) });
   const textPath = join(root, textFileName);
   const connection = lock(join(root, lockFileName), textPath);
   const outcome = readHolder(textPath) === "none" ? "created" : "reclaimed";

@@ -1,6 +1,5 @@
 export type { AgentWorkerPool } from "./blobs/agent-worker-pool.ts";
 export { createAgentWorkerPool } from "./blobs/agent-worker-pool.ts";
-export { runBlobRole } from "./blobs/run-blob-role.ts";
 export type { AcquireHostLockOptions, HostLock } from "./host-lock.ts";
 export { acquireHostLock } from "./host-lock.ts";
 export type { OpenAgentStoreOptions } from "./open-agent-store.ts";

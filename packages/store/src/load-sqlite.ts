@@ -24,7 +24,7 @@ import { embeddedNatives } from "./embedded-natives.ts";
 export type SqliteAddon = object;
 
 export interface LoadSqliteDeps {
-  /** where carried addons are unpacked, `<data root>/natives` */
+  /** where carried addons are unpacked (`nativesFolderOf`) */
   readonly nativesFolder: string;
   /** as in `linux-x64` */
   readonly target?: string;
@@ -45,6 +45,11 @@ const load = createRequire(import.meta.url);
 
 /** A library is loaded once for a whole process, so this is where the one that was found is kept. */
 let prepared: SqliteAddon | undefined;
+
+/** where carried addons are unpacked */
+export function nativesFolderOf(dataRoot: string): string {
+  return join(dataRoot, "natives");
+}
 
 /** Called by a main before the first database is opened; a second call changes nothing. */
 export function prepareSqlite(deps: LoadSqliteDeps): void {

@@ -101,9 +101,10 @@ export function openAgentStore(options: OpenAgentStoreOptions): AgentStore {
     read: currentReads(() => file.use().reads),
     transact: options.blobWorkers === undefined ? group.submit : blobs.submit,
     eventsSince: (since, limit) => file.use().log.since(since, limit),
+    // What couldn't be brought in is told by the read that needs it.
     preloadPayloads: async (settledTurns) => {
       const { refs, blobsOfTurns: named } = file.use();
-      if (refs.count() > 0) await blobs.bringIn(named(settledTurns));
+      if (refs.count() > 0) await blobs.bringIn(named(settledTurns)).catch(() => undefined);
     },
     settlePayloads: () => blobs.settle(),
     get healthy() {

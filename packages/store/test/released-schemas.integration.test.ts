@@ -32,28 +32,31 @@ function schemaOf(database: SqliteDatabase.Database): unknown[] {
     .all();
 }
 
-test.each(["store-v1.sql", "store-v2.sql", "store-v3.sql"])("%s opens and says what it said", async (fixture) => {
-  build(fixture, join(rig.agentFolder("ada"), "store.db"));
-  const { read, ...store } = rig.open();
-  expect(read.getValue("summary")).toEqual({ name: "Ada" });
-  expect(read.entriesBefore({ limit: 9 }).entries.map(({ seq, entry }) => [seq, entry.kind])).toEqual([
-    [11, "message"],
-    [14, "tool-call"],
-  ]);
-  expect(read.entriesInSpan({ limit: 9, sinceMs: 2 }).entries.map(({ seq }) => seq)).toEqual([14]);
-  expect(read.findPrompt(brandId("n1"))).toEqual(
-    promptRow("n1", { digest: "dddd", turnId: brandId("turn-1") }),
-  );
-  expect(read.pendingPrompts().map(({ text }) => text)).toEqual(["later"]);
-  expect(read.openTurn()).toEqual(turnRow(2, { startedAtMs: 10 }));
-  expect(read.settledTurns({ limit: 9 })).toEqual([
-    turnRow(1, { state: "settled", outcome: "success", settledAtMs: 9 }),
-  ]);
-  expect(read.records(brandId("turn-1")).map(({ kind }) => kind)).toEqual(["boxReady", "toolSettled"]);
-  expect(read.lastSeq()).toBe(14);
-  expect(store.eventsSince(8, 9)).toBeUndefined();
-  expect(store.eventsSince(9, 9)?.map(({ seq }) => seq)).toEqual([11, 14]);
-});
+test.each(["store-v1.sql", "store-v2.sql", "store-v3.sql"])(
+  "%s opens and says what it said",
+  async (fixture) => {
+    build(fixture, join(rig.agentFolder("ada"), "store.db"));
+    const { read, ...store } = rig.open();
+    expect(read.getValue("summary")).toEqual({ name: "Ada" });
+    expect(read.entriesBefore({ limit: 9 }).entries.map(({ seq, entry }) => [seq, entry.kind])).toEqual([
+      [11, "message"],
+      [14, "tool-call"],
+    ]);
+    expect(read.entriesInSpan({ limit: 9, sinceMs: 2 }).entries.map(({ seq }) => seq)).toEqual([14]);
+    expect(read.findPrompt(brandId("n1"))).toEqual(
+      promptRow("n1", { digest: "dddd", turnId: brandId("turn-1") }),
+    );
+    expect(read.pendingPrompts().map(({ text }) => text)).toEqual(["later"]);
+    expect(read.openTurn()).toEqual(turnRow(2, { startedAtMs: 10 }));
+    expect(read.settledTurns({ limit: 9 })).toEqual([
+      turnRow(1, { state: "settled", outcome: "success", settledAtMs: 9 }),
+    ]);
+    expect(read.records(brandId("turn-1")).map(({ kind }) => kind)).toEqual(["boxReady", "toolSettled"]);
+    expect(read.lastSeq()).toBe(14);
+    expect(store.eventsSince(8, 9)).toBeUndefined();
+    expect(store.eventsSince(9, 9)?.map(({ seq }) => seq)).toEqual([11, 14]);
+  },
+);
 
 test("an index of version 1 opens and says what it said", () => {
   build("store-v1.sql", join(rig.agentFolder("ada"), "store.db"));

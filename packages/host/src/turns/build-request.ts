@@ -16,7 +16,7 @@ import { systemText } from "../prompts/system-text.ts";
 import type { TurnContext } from "./turn-context.ts";
 
 /** turns read from the store at a time while the window is filled */
-const turnsPerPage = 16;
+export const turnsPerPage = 16;
 
 /** `view` is the open turn as it will be when the request is made. */
 export function buildRequest(context: TurnContext, view: TurnView, requestId: RequestId): ModelRequest {

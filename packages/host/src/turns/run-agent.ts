@@ -7,6 +7,7 @@ import { failpoint } from "@sand/node-kit";
 import type { AgentId } from "@sand/protocol";
 import type { AgentHandle } from "../agents/agent-handle.ts";
 import type { OpenAgents } from "../agents/open-agents.ts";
+import { turnsPerPage } from "./build-request.ts";
 import { performEffect } from "./perform-effect.ts";
 import { recordInTurn } from "./record-in-turn.ts";
 import { nextEffect, type TurnContext, type TurnServices } from "./turn-context.ts";
@@ -80,6 +81,7 @@ async function resume(context: TurnContext, bootId: string): Promise<void> {
 
 async function runTurn(context: TurnContext): Promise<void> {
   const { handle, stopping, fence } = context;
+  await handle.store.preloadPayloads(turnsPerPage);
   while (!stopping.aborted) {
     const view = handle.turn();
     if (view === null || view.turnId !== fence.turnId) return;

@@ -7,6 +7,7 @@
  */
 import type { Logger } from "@sand/node-kit";
 import { BoxError } from "@sand/protocol";
+import { nativesFolderOf } from "../load-sqlite.ts";
 import type { BlobCallKind, BlobCalls } from "./blob-calls.ts";
 import { type BlobWorker, type BlobWorkerLimits, blobWorkerLimits, startBlobWorker } from "./blob-worker.ts";
 
@@ -23,7 +24,7 @@ export interface PoolLimits extends BlobWorkerLimits {
 
 export const poolLimits: PoolLimits = {
   ...blobWorkerLimits,
-  capacity: 4,
+  capacity: 8,
   idleMs: 15_000,
   waitersMax: 1_000,
   bytesMax: 256 * 1_048_576,
@@ -33,7 +34,6 @@ export interface AgentWorkerPoolOptions {
   /** the program that takes the role `blobs` in a thread: the bundle itself, or the sources' own file */
   readonly entry: string;
   readonly dataRoot: string;
-  readonly nativesFolder: string;
   readonly logger: Logger;
   readonly failpoint?: string;
   readonly limits?: Partial<PoolLimits>;
@@ -56,6 +56,8 @@ export interface AgentWorkerPool extends AsyncDisposable {
 
 interface Place {
   readonly worker: BlobWorker;
+  /** calls that have the place, or are about to use it; it isn't idle while there is one */
+  users: number;
   idle: NodeJS.Timeout | undefined;
   closing: Promise<void> | undefined;
 }
@@ -69,7 +71,8 @@ export function createAgentWorkerPool(options: AgentWorkerPoolOptions): AgentWor
   let isClosed = false;
 
   function start(path: string): Place {
-    const { entry, dataRoot, nativesFolder, logger, failpoint } = options;
+    const { entry, dataRoot, logger, failpoint } = options;
+    const nativesFolder = nativesFolderOf(dataRoot);
     const data = { role: "blobs", path, nativesFolder, logLevel: logger.level } as const;
     const worker = startBlobWorker({
       entry,
@@ -83,7 +86,7 @@ export function createAgentWorkerPool(options: AgentWorkerPoolOptions): AgentWor
         waiters.shift()?.();
       },
     });
-    const place: Place = { worker, idle: undefined, closing: undefined };
+    const place: Place = { worker, users: 0, idle: undefined, closing: undefined };
     places.set(path, place);
     return place;
   }
@@ -94,14 +97,18 @@ export function createAgentWorkerPool(options: AgentWorkerPoolOptions): AgentWor
     return place.closing;
   }
 
+  function take(place: Place): Place {
+    clearTimeout(place.idle);
+    place.users += 1;
+    return place;
+  }
+
   /** The place of a path, when one is there and usable at once. */
-  function readyPlace(path: string): Place | undefined {
+  function takeReady(path: string): Place | undefined {
     const place = places.get(path);
-    if (place !== undefined && place.closing === undefined) return place;
+    if (place !== undefined) return place.closing === undefined ? take(place) : undefined;
     // Nobody who came earlier is passed by.
-    return place === undefined && places.size < limits.capacity && waiters.length === 0
-      ? start(path)
-      : undefined;
+    return places.size < limits.capacity && waiters.length === 0 ? take(start(path)) : undefined;
   }
 
   async function waitForPlace(path: string): Promise<Place> {
@@ -112,9 +119,9 @@ export function createAgentWorkerPool(options: AgentWorkerPoolOptions): AgentWor
         await place.closing;
         continue;
       }
-      if (place !== undefined) return place;
-      if (places.size < limits.capacity && (!isFirst || waiters.length === 0)) return start(path);
-      const idle = [...places.values()].find((one) => one.worker.waiting === 0 && one.closing === undefined);
+      if (place !== undefined) return take(place);
+      if (places.size < limits.capacity && (!isFirst || waiters.length === 0)) return take(start(path));
+      const idle = [...places.values()].find((one) => one.users === 0 && one.closing === undefined);
       if (idle !== undefined) await retire(idle);
       else await waitForTurn(isFirst);
     }
@@ -137,20 +144,18 @@ export function createAgentWorkerPool(options: AgentWorkerPoolOptions): AgentWor
     place: Place,
     call: { readonly kind: Kind; readonly ask: BlobCalls[Kind]["ask"] },
   ): Promise<BlobCalls[Kind]["answer"]> {
-    clearTimeout(place.idle);
     // The order of the map is the order of use.
-    places.delete(path);
-    places.set(path, place);
+    if (places.delete(path)) places.set(path, place);
     try {
       return await place.worker.call(call.kind, call.ask);
     } finally {
-      if (place.worker.waiting === 0) becomeIdle(path, place);
+      place.users -= 1;
+      if (place.users === 0 && places.get(path) === place) becomeIdle(path, place);
     }
   }
 
   function becomeIdle(path: string, place: Place): void {
-    clearTimeout(place.idle);
-    if (waiters.length > 0) waiters.shift()?.();
+    waiters.shift()?.();
     place.idle = setTimeout(() => void closeIdle(path, place), limits.idleMs);
     place.idle.unref();
   }
@@ -160,7 +165,7 @@ export function createAgentWorkerPool(options: AgentWorkerPoolOptions): AgentWor
     settlers.delete(path);
     // What is settled asks the thread again, which makes it idle anew; the next time there is nothing to settle.
     if (settle !== undefined) await settle();
-    else if (place.worker.waiting === 0) await retire(place);
+    if (place.users === 0) await retire(place);
   }
 
   async function call<Kind extends BlobCallKind>(
@@ -175,9 +180,7 @@ export function createAgentWorkerPool(options: AgentWorkerPoolOptions): AgentWor
     }
     bytes += size;
     try {
-      let place = readyPlace(path);
-      while (place === undefined || place.closing !== undefined) place = await waitForPlace(path);
-      return await askPlace(path, place, { kind, ask });
+      return await askPlace(path, takeReady(path) ?? (await waitForPlace(path)), { kind, ask });
     } finally {
       bytes -= size;
     }

@@ -1,0 +1,2 @@
+/** The door of blob threads: they load nothing else of the store's. */
+export { runBlobRole } from "./run-blob-role.ts";
