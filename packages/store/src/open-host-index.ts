@@ -58,10 +58,13 @@ export function openHostIndex(options: OpenHostIndexOptions): OpenedHostIndex {
   refuseNetworkFileSystem(options.root);
   let known = 0;
   let checking = false;
+  let numbers: SeqAllocator | undefined;
   const file = createReopening<OpenedIndex>({
     open() {
       const index = openOrRebuild(options, known, checking);
       checking = true;
+      // One that was built again while the host runs begins far above, and no cursor below that can be resumed.
+      numbers?.skipTo(index.tx.counter(indexCounters.reservedThrough));
       return index;
     },
     logger: options.logger,
@@ -75,12 +78,17 @@ export function openHostIndex(options: OpenHostIndexOptions): OpenedHostIndex {
     },
   });
   known = seq.last();
+  numbers = seq;
   const group = createGroupCommit<IndexTx>({
     target: () => file.use(),
     fault: (cause) => file.fault(cause),
     publish: publishSafely(options.onCommitted, options.logger),
     // A change of the index emits one event at most.
-    prepare: (changes) => seq.ensure(changes),
+    prepare(changes) {
+      // Opened first: numbers may be skipped then, and none can be reserved inside the transaction.
+      file.use();
+      seq.ensure(changes);
+    },
     refusal: createWalGuard({
       path: join(options.root, indexFileName),
       connection: () => file.use().database.connection,
@@ -121,23 +129,28 @@ function assemble(options: OpenHostIndexOptions, parts: Parts): OpenedHostIndex 
     }
   }
 
-  /** the rows, and what lies in the file beside them, brought up to date */
-  function settled(): { readonly roster: Roster; readonly tx: IndexTx } {
+  /** The rows, brought up to date. They are in memory then, and stay there also while the file can't be read. */
+  function rows(): Roster {
     steps.settle();
-    return { roster, tx: file.use().tx };
+    return roster;
+  }
+
+  function stored(): IndexTx {
+    steps.settle();
+    return file.use().tx;
   }
 
   return {
     seq,
     catchUp: steps.run,
-    agents: () => settled().roster.agents(),
-    putAgent: (row) => settled().roster.putAgent(row),
-    removeAgent: (agentId) => settled().roster.removeAgent(agentId),
-    noteLastSeq: (agentId, last) => settled().roster.noteLastSeq(agentId, last),
-    markOpenTurn: (agentId) => settled().roster.markOpenTurn(agentId),
-    claimNonce: (nonce, agentId) => settled().roster.claimNonce(nonce, agentId),
-    findNonce: (nonce) => settled().roster.findClaim(nonce) ?? settled().tx.findNonce(nonce),
-    findCreation: (nonce) => settled().tx.findCreation(nonce),
+    agents: () => rows().agents(),
+    putAgent: (row) => rows().putAgent(row),
+    removeAgent: (agentId) => rows().removeAgent(agentId),
+    noteLastSeq: (agentId, last) => rows().noteLastSeq(agentId, last),
+    markOpenTurn: (agentId) => rows().markOpenTurn(agentId),
+    claimNonce: (nonce, agentId) => rows().claimNonce(nonce, agentId),
+    findNonce: (nonce) => rows().findClaim(nonce) ?? stored().findNonce(nonce),
+    findCreation: (nonce) => stored().findCreation(nonce),
     recordCreation: async (nonce, agentId, digest) => {
       steps.settle();
       await change((tx) => tx.recordCreation(nonce, { agentId, digest }));

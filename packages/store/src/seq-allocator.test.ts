@@ -44,3 +44,18 @@ test("what was ensured needs no reservation any more", () => {
   for (let count = 0; count < seqBlockSize + 10; count += 1) seq.next();
   expect(reservations).toBe(1);
 });
+
+test("numbers that were skipped, also while a block is being reserved, are never given out", () => {
+  const ends: number[] = [];
+  const seq = createSeqAllocator({
+    reservedThrough: 10,
+    reserve(through) {
+      ends.push(through);
+      if (ends.length === 1) seq.skipTo(1_000_000);
+    },
+  });
+  expect(seq.next()).toBe(1_000_001);
+  expect(ends.at(-1)).toBeGreaterThanOrEqual(1_000_001);
+  seq.skipTo(5);
+  expect(seq.next()).toBe(1_000_002);
+});

@@ -13,6 +13,8 @@ export interface SeqAllocator {
   next(): number;
   /** makes sure that `count` numbers can be had without reserving */
   ensure(count: number): void;
+  /** goes on above `through`; for an index that was built again, whose cursors begin there */
+  skipTo(through: number): void;
   /** the highest number given out, or the end of what earlier runs may have used */
   last(): number;
 }
@@ -32,12 +34,14 @@ export function createSeqAllocator(deps: SeqAllocatorDeps): SeqAllocator {
   let reserved = deps.reservedThrough;
 
   function ensure(count: number): void {
-    if (last + count <= reserved) return;
-    const through = last + Math.max(count, seqBlockSize);
-    invariant(Number.isSafeInteger(through), "a seq is a safe integer");
-    // Raised only afterwards: a failed reservation must not let a number out.
-    deps.reserve(through);
-    reserved = through;
+    // Reserving may open the index anew, and then the numbers may have been skipped on meanwhile.
+    while (last + count > reserved) {
+      const through = last + Math.max(count, seqBlockSize);
+      invariant(Number.isSafeInteger(through), "a seq is a safe integer");
+      // Raised only afterwards: a failed reservation must not let a number out.
+      deps.reserve(through);
+      reserved = Math.max(reserved, through);
+    }
   }
 
   return {
@@ -47,6 +51,10 @@ export function createSeqAllocator(deps: SeqAllocatorDeps): SeqAllocator {
       return last;
     },
     ensure,
+    skipTo(through) {
+      last = Math.max(last, through);
+      reserved = Math.max(reserved, last);
+    },
     last: () => last,
   };
 }

@@ -2,8 +2,10 @@ import {
   closeSync,
   cpSync,
   existsSync,
+  mkdirSync,
   openSync,
   readdirSync,
+  renameSync,
   rmSync,
   writeFileSync,
   writeSync,
@@ -209,6 +211,23 @@ describe("an index that is lost", () => {
 });
 
 describe("a fault of the index", () => {
+  test("rows and claims are known while the file can't be opened", async () => {
+    await (await createAgent("ada")).close();
+    await index.close();
+    const state = { fails: false };
+    const faulty = openFaulty(state);
+    await faulty.catchUp();
+    state.fails = true;
+    renameSync(indexPath(), `${indexPath()}.away`);
+    mkdirSync(indexPath());
+    faulty.claimNonce(nonce("n1"), ada);
+    await until(() => !faulty.healthy);
+    faulty.putAgent({ agentId: ada, summary: { name: "newer" }, lastSeq: 1, hasOpenTurn: false });
+    expect(faulty.agents()).toMatchObject([{ agentId: ada, summary: { name: "newer" } }]);
+    expect(faulty.findNonce(nonce("n1"))).toBe(ada);
+    await faulty.close();
+  });
+
   /** an index whose commits fail while `fails` is set */
   function openFaulty(state: { fails: boolean }): OpenedHostIndex {
     return openHostIndex({
@@ -284,8 +303,12 @@ describe("a fault of the index", () => {
     index.claimNonce(nonce("fresh"), ada);
     await until(() => !index.healthy);
     expect(index.findNonce(nonce("fresh"))).toBe(ada);
-    expect((await index.commitHostEvent("agents", {})).seq).toBeGreaterThan(before);
+    expect(index.healthy).toBe(false);
+    const after = await index.commitHostEvent("agents", {});
+    expect(after.seq).toBeGreaterThan(before);
     expect(index.findNonce(nonce("nonce-ada"))).toBe(ada);
+    // What comes from here on can be resumed from.
+    expect(index.resumeFloor()).toBeLessThanOrEqual(after.seq);
   });
 });
 
