@@ -6,6 +6,8 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import {
+  Code,
+  ConnectError,
   type ConnectRouter,
   type ConnectRouterOptions,
   createConnectRouter,
@@ -13,7 +15,7 @@ import {
   createContextValues,
   type Interceptor,
 } from "@connectrpc/connect";
-import type { UniversalServerResponse } from "@connectrpc/connect/protocol";
+import type { UniversalServerRequest, UniversalServerResponse } from "@connectrpc/connect/protocol";
 import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from "@connectrpc/connect-node";
 import type { Logger } from "@sand/node-kit";
 
@@ -46,7 +48,8 @@ export function createRpcHandler(
       return;
     }
     const values = createContextValues();
-    handler(universalRequestFromNodeRequest(request, response, undefined, values))
+    const asked = universalRequestFromNodeRequest(request, response, undefined, values);
+    handler({ ...asked, body: refuseUnnamedCompression(request, asked.body) })
       .then((answer) =>
         universalResponseToNodeResponse(values.get(hasReachedVerb) ? answer : blameCaller(answer), response),
       )
@@ -59,6 +62,40 @@ export function createRpcHandler(
         response.destroy();
       });
   };
+}
+
+const isCompressed = 1;
+
+/** Connect calls a message that says it is compressed, and no header how, an internal error. It is the caller's. */
+function refuseUnnamedCompression(
+  { headers }: IncomingMessage,
+  body: UniversalServerRequest["body"],
+): UniversalServerRequest["body"] {
+  const encoding = headers["connect-content-encoding"] ?? "identity";
+  const isStream = headers["content-type"]?.startsWith("application/connect+") === true;
+  return isStream && encoding === "identity" && isPieces(body) ? firstFrameAsIs(body) : body;
+}
+
+function isPieces(body: UniversalServerRequest["body"]): body is AsyncIterable<Uint8Array> {
+  return typeof body === "object" && body !== null && Symbol.asyncIterator in body;
+}
+
+async function* firstFrameAsIs(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let isFirst = true;
+  for await (const piece of body) {
+    if (isFirst && piece.length > 0) {
+      isFirst = false;
+      if (((piece[0] ?? 0) & isCompressed) !== 0)
+        throw new ConnectError(
+          "the message is compressed, and connect-content-encoding doesn't say how",
+          Code.InvalidArgument,
+          {
+            "x-sand-code": "exec/invalid",
+          },
+        );
+    }
+    yield piece;
+  }
 }
 
 function blameCaller(answer: UniversalServerResponse): UniversalServerResponse {

@@ -294,3 +294,26 @@ test("an artifact is taken, outlives its file and the daemon, and is restored wi
     await codeOf(artifacts.upload({ id: "secret", source: { case: "path", value: "/proc/self/environ" } })),
   ).toBe("file/denied");
 });
+
+test("a picture of the whole machine is refused or done in its time, and others are served meanwhile", async () => {
+  const whole = changes.createCheckpoint({ path: "/" }).then(
+    () => "done",
+    (error: unknown) => ConnectError.from(error).metadata.get("x-sand-code"),
+  );
+  let isOver = false;
+  void whole.then(() => (isOver = true));
+  writeFileSync(inWorkspace("small"), "small");
+  const { checkpoint } = await changes.createCheckpoint({ path: ".", label: "beside it" });
+  expect(checkpoint).toMatchObject({ files: 1 });
+  while (!isOver) {
+    await daemon.control.ping({});
+    await daemon.files.stat({ path: "small" });
+  }
+  expect(["done", "file/too-large"]).toContain(await whole);
+}, 180_000);
+
+test("of what the kernel makes up only the folder's name is in a picture", async () => {
+  const others = readdirSync("/").filter((name) => name !== "sys");
+  const { checkpoint } = await changes.createCheckpoint({ path: "/", ignore: others });
+  expect(checkpoint).toMatchObject({ files: 0, withoutContent: 0 });
+});

@@ -51,6 +51,12 @@ export const fileLimits = {
   patchMaxBytes: 8 * mib,
   patchFilesMax: 1000,
 
+  /** all of one checkpoint, hash or difference against a checkpoint; longer is `file/too-large` */
+  treeMaxMs: 60_000,
+  /** bytes of the files of one checkpoint, each of which is read for its digest; more is `file/too-large` */
+  checkpointMaxBytes: 8 * 1024 * mib,
+  /** checkpoints that wait until another one has kept its contents; one more is `exec/too-many` */
+  checkpointsWaitingMax: 8,
   /** files and links of one checkpoint; more is `file/too-large` */
   checkpointEntriesMax: 50_000,
   checkpointsMax: 32,

@@ -64,10 +64,11 @@ async function readAt(handle: FileHandle, offset: number, length: number): Promi
 const hashPieceBytes = 1024 * 1024;
 
 /** The digest of a whole open file, in pieces of one buffer, so that nobody waits for a large one. */
-export async function hashHandle(handle: FileHandle): Promise<string> {
+export async function hashHandle(handle: FileHandle, signal?: AbortSignal): Promise<string> {
   const hash = createHash("sha256");
   const piece = new Uint8Array(hashPieceBytes);
   for (let offset = 0; ; ) {
+    signal?.throwIfAborted();
     const { bytesRead } = await handle.read(piece, 0, piece.length, offset);
     if (bytesRead === 0) return hash.digest("hex");
     hash.update(piece.subarray(0, bytesRead));

@@ -121,16 +121,16 @@ async function lookAt(walk: Walk, folder: number, name: string, path: RawPath): 
     mode: Number(facts.mode) & 0o7777,
     sizeBytes: type === FileType.DIRECTORY ? 0 : Number(facts.size),
     version: versionOf(facts),
-    sha256: isHashed ? await digestOf(walk.fence, folder, name) : digestOfTarget(target),
+    sha256: isHashed ? await digestOf(walk, folder, name) : digestOfTarget(target),
     target,
   };
 }
 
-async function digestOf(fence: PathFence, folder: number, name: string): Promise<string> {
+async function digestOf({ fence, signal }: Walk, folder: number, name: string): Promise<string> {
   const place = { folder, name: asRaw(name), path: asRaw(name) };
   const handle = await openRegular(fence, place, constants.O_RDONLY, "read");
   try {
-    return await hashHandle(handle);
+    return await hashHandle(handle, signal);
   } finally {
     await handle.close();
   }

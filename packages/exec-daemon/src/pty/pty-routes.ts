@@ -89,10 +89,16 @@ function mint({ table, tickets }: PtyRouteDeps, fields: Readonly<Record<string, 
 async function readJson(request: IncomingMessage): Promise<unknown> {
   const parts: Buffer[] = [];
   let bytes = 0;
-  for await (const part of request) {
-    bytes += part.length;
-    if (bytes > ptyLimits.bodyMaxBytes) throw new BoxError("file/too-large", "the body is too large");
-    parts.push(part);
+  try {
+    for await (const part of request) {
+      bytes += part.length;
+      if (bytes > ptyLimits.bodyMaxBytes) throw new BoxError("file/too-large", "the body is too large");
+      parts.push(part);
+    }
+  } catch (error) {
+    if (error instanceof BoxError) throw error;
+    // Whoever sent it went away: that is nobody's failure here.
+    throw new BoxError("exec/invalid", "the body was cut off", { cause: error });
   }
   try {
     return bytes === 0 ? {} : JSON.parse(Buffer.concat(parts).toString("utf8"));

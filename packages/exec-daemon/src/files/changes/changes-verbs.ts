@@ -7,6 +7,7 @@ import type { Changes, DiffAnswerSchema, DiffQuestion } from "@sand/protocol/exe
 import { fileLimits } from "../file-limits.ts";
 import type { BoxFiles } from "../file-verbs.ts";
 import { rawOfAsked } from "../raw-path.ts";
+import { withinTreeTime } from "../tree-time.ts";
 import type { CheckpointStore } from "./checkpoint-store.ts";
 import { diffCheckpoint } from "./diff-checkpoint.ts";
 import { diffGit } from "./diff-git.ts";
@@ -28,11 +29,11 @@ export function createChangesVerbs(deps: ChangesDeps): ServiceImpl<typeof Change
       return { answers };
     },
     createCheckpoint: async (request, { signal }) => ({
-      checkpoint: await takeCheckpoint(deps, request, signal),
+      checkpoint: await withinTreeTime(signal, (within) => takeCheckpoint(deps, request, within)),
     }),
     listCheckpoints: async () => ({ checkpoints: (await store.list()).map(toMessage) }),
     removeCheckpoint: async ({ id }) => ({ existed: await store.alone(() => store.remove(id)) }),
-    hash: (request, { signal }) => hashTree(files, request, signal),
+    hash: (request, { signal }) => withinTreeTime(signal, (within) => hashTree(files, request, within)),
     applyPatch: async (request) => ({
       files: [
         ...(
@@ -59,7 +60,7 @@ async function answer(
     for (const only of question.only) rawOfAsked({ path: only, pathBytes: new Uint8Array() });
     const { base } = question;
     return base.case === "checkpointId"
-      ? await diffCheckpoint(deps, base.value, question, signal)
+      ? await withinTreeTime(signal, (within) => diffCheckpoint(deps, base.value, question, within))
       : await diffGit(deps.files, base.value ?? "", question);
   } catch (error) {
     if (!(error instanceof BoxError)) throw error;

@@ -22,13 +22,14 @@ export interface CheckpointStore {
   add(facts: CheckpointFacts, manifest: CheckpointManifest): Promise<void>;
   remove(id: string): Promise<boolean>;
   /** One at a time: what one has kept another would sweep before it is named. */
-  alone<T>(work: () => Promise<T>): Promise<T>;
+  alone<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T>;
 }
 
 export function openCheckpointStore(dataRoot: string): CheckpointStore {
   const root = join(dataRoot, "checkpoints");
   const contents = join(root, "contents");
   const turn = createSemaphore(1);
+  let waiting = 0;
   let keptBytes: number | undefined;
 
   const indexPath = join(root, "index.json");
@@ -100,8 +101,11 @@ export function openCheckpointStore(dataRoot: string): CheckpointStore {
       await sweep(left);
       return true;
     },
-    async alone(work) {
-      const release = await turn.acquire();
+    async alone(work, signal) {
+      if (waiting >= fileLimits.checkpointsWaitingMax)
+        throw new BoxError("exec/too-many", `${waiting} checkpoints wait to keep their contents`);
+      waiting += 1;
+      const release = await turn.acquire(signal).finally(() => (waiting -= 1));
       try {
         return await work();
       } finally {

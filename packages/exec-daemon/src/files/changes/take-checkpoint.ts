@@ -22,36 +22,72 @@ export type CheckpointMessage = MessageInitShape<typeof CheckpointSchema>;
 
 const labelMaxChars = 200;
 
+interface CheckpointDeps {
+  readonly files: BoxFiles;
+  readonly store: CheckpointStore;
+}
+
 export async function takeCheckpoint(
-  { files, store }: { readonly files: BoxFiles; readonly store: CheckpointStore },
+  deps: CheckpointDeps,
   request: CreateCheckpointRequest,
   signal: AbortSignal,
 ): Promise<CheckpointMessage> {
+  const { files, store } = deps;
   if (request.label.length > labelMaxChars) throw new BoxError("exec/invalid", "the label is too long");
-  const root = rawOfText(request.path);
-  const entries: CheckpointEntry[] = [];
-  let [withoutContent, sizeBytes] = [0, 0];
+  await refuseTooLarge(files, request, signal);
+  const found: TreeEntry[] = [];
+  for await (const entry of readTree(files, request, { digests: true, signal })) found.push(entry);
+  const entries = found.map(toEntry);
+  // Others wait from here on only: what is read of a tree is read by each for itself.
   return await store.alone(async () => {
-    for await (const entry of readTree(files, request, { digests: true, signal })) {
-      entries.push(toEntry(entry));
-      if (entry.type !== FileType.FILE) continue;
-      sizeBytes += entry.sizeBytes;
-      if (!(await keepContent(files, store, joinRaw(root, entry.path), entry))) withoutContent += 1;
-    }
+    const withoutContent = await keepContents(deps, rawOfText(request.path), { found, signal });
     const facts: CheckpointFacts = {
       id: randomUUID(),
       path: request.path,
       label: request.label,
       createdAtMs: systemClock.nowMs(),
       files: entries.filter(({ type }) => type !== FileType.DIRECTORY).length,
-      sizeBytes,
+      sizeBytes: sizeOf(found),
       withoutContent,
       hash: hashOfContent(entries),
       ignore: request.ignore,
     };
     await store.add(facts, { entries });
     return toMessage(facts);
-  });
+  }, signal);
+}
+
+/** A look without reading a file: what is too large is refused before anything was done for it. */
+async function refuseTooLarge(
+  files: BoxFiles,
+  request: CreateCheckpointRequest,
+  signal: AbortSignal,
+): Promise<void> {
+  let sizeBytes = 0;
+  for await (const entry of readTree(files, request, { digests: false, signal })) {
+    sizeBytes += sizeOf([entry]);
+    if (sizeBytes <= fileLimits.checkpointMaxBytes) continue;
+    throw new BoxError("file/too-large", `the tree has more than ${fileLimits.checkpointMaxBytes} bytes`);
+  }
+}
+
+function sizeOf(entries: readonly TreeEntry[]): number {
+  return entries.reduce((sum, { type, sizeBytes }) => sum + (type === FileType.FILE ? sizeBytes : 0), 0);
+}
+
+/** How many files are known by their digest alone. */
+async function keepContents(
+  { files, store }: CheckpointDeps,
+  root: RawPath,
+  { found, signal }: { readonly found: readonly TreeEntry[]; readonly signal: AbortSignal },
+): Promise<number> {
+  let withoutContent = 0;
+  for (const entry of found) {
+    signal.throwIfAborted();
+    if (entry.type !== FileType.FILE) continue;
+    if (!(await keepContent(files, store, joinRaw(root, entry.path), entry))) withoutContent += 1;
+  }
+  return withoutContent;
 }
 
 export interface TreeOptions {
@@ -71,6 +107,8 @@ export async function* readTree(
     entriesMax: fileLimits.checkpointEntriesMax,
   };
   for await (const { entries } of files.tree(request, signal)) yield* entries;
+  // A stream that was told to stop ends like one that is whole.
+  signal.throwIfAborted();
 }
 
 function toEntry({ path, type, mode, sizeBytes, sha256 }: TreeEntry): CheckpointEntry {
