@@ -11,10 +11,14 @@ export class NotAStreamError extends Error {
   }
 }
 
+export function isOtherThanStream(contentType: string): boolean {
+  return /^(?:text\/html|application\/json)\b/iu.test(contentType);
+}
+
 export async function fetchEventStream(input: string | URL | Request, init?: RequestInit): Promise<Response> {
   const response = await fetch(input, init);
   const contentType = response.headers.get("content-type") ?? "";
-  if (response.ok && /^(?:text\/html|application\/json)\b/iu.test(contentType)) {
+  if (response.ok && isOtherThanStream(contentType)) {
     await response.body?.cancel();
     throw new NotAStreamError(contentType);
   }

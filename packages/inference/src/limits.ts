@@ -28,6 +28,9 @@ export const maxOutputTokensDefault = 32_000;
 /** characters of one event of a stream */
 export const eventMaxChars = 8 * 1024 * 1024;
 
+/** bytes of a refusal that are read for its reason */
+export const refusalMaxBytes = 256 * 1024;
+
 /** longest wait that a provider may ask for, in `ms`; a wish beyond it is cut down to it */
 export const retryAfterMaxMs = 300_000;
 

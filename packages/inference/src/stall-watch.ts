@@ -16,6 +16,9 @@ export interface StallWatch {
   stop(): Promise<void>;
 }
 
+/** a reason that is made once: the one that a signal makes by itself carries a stack */
+const over = new Error("the watch is over");
+
 /** `napMs` is how long the watch may sleep while nothing is expected; no expectation may be shorter. */
 export function startStallWatch(clock: Clock, napMs: number): StallWatch {
   const stalled = new AbortController();
@@ -48,7 +51,7 @@ export function startStallWatch(clock: Clock, napMs: number): StallWatch {
       expected = undefined;
     },
     async stop() {
-      stopped.abort();
+      stopped.abort(over);
       await watching;
     },
   };

@@ -1,14 +1,12 @@
 /**
- * Opens the HTTP stream of one chat completion through the provider library, at the level below its own tool loop.
- *
- * The library converts the messages, sends the request and splits the event stream. It retries nothing here, and its
- * raw chunks are what we read.
+ * Opens the HTTP stream of one chat completion. Nothing is retried here. What a provider refuses is thrown as the
+ * provider library's error, so that both wire formats have one way to say what a failure means.
  */
-import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
-import type { LanguageModelV4Prompt, LanguageModelV4StreamPart } from "@ai-sdk/provider";
-import type { ModelRequest } from "@sand/agent-core";
-import { fetchEventStream } from "../fetch-event-stream.ts";
-import { toTools } from "../to-tools.ts";
+import type { Readable } from "node:stream";
+import { APICallError } from "@ai-sdk/provider";
+import { isOtherThanStream, NotAStreamError } from "../fetch-event-stream.ts";
+import { type PostedAnswer, postJson } from "../http/post-json.ts";
+import { refusalMaxBytes } from "../limits.ts";
 
 export interface StreamSource {
   /** the name under which reasoning is bound to this kind of provider */
@@ -19,58 +17,45 @@ export interface StreamSource {
   readonly includeUsage: boolean;
 }
 
-export interface ToSend {
-  readonly request: ModelRequest;
-  /** made from the request's messages */
-  readonly prompt: LanguageModelV4Prompt;
-}
-
-export async function openStream(
-  source: StreamSource,
-  { request, prompt }: ToSend,
-  signal: AbortSignal,
-): Promise<ReadableStream<LanguageModelV4StreamPart>> {
-  const { maxOutputTokens, temperature } = request.parameters;
-  const { stream } = await modelOf(source).doStream({
-    prompt,
-    tools: toTools(request.tools),
-    includeRawChunks: true,
-    abortSignal: signal,
-    ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
-    ...(temperature === undefined ? {} : { temperature }),
+export async function openStream(source: StreamSource, body: string, signal: AbortSignal): Promise<Readable> {
+  const url = `${source.baseUrl}/chat/completions`;
+  const headers = {
+    "user-agent": "sand",
+    ...(source.apiKey === null ? {} : { authorization: `Bearer ${source.apiKey}` }),
+  };
+  const facts = { url, requestBodyValues: {} };
+  let answer: PostedAnswer;
+  try {
+    answer = await postJson({ url, headers, body }, signal);
+  } catch (cause) {
+    throw new APICallError({ ...facts, message: "no answer", cause });
+  }
+  const { status: statusCode } = answer;
+  if (statusCode >= 200 && statusCode < 300) {
+    const contentType = answer.headers["content-type"] ?? "";
+    if (!isOtherThanStream(contentType)) return answer.body;
+    answer.body.destroy();
+    throw new NotAStreamError(contentType);
+  }
+  const responseBody = await readRefusal(answer.body);
+  throw new APICallError({
+    ...facts,
+    ...{ message: "refused", statusCode, responseHeaders: { ...answer.headers }, responseBody },
   });
-  return stream;
 }
 
-type ChatModel = ReturnType<ReturnType<typeof createOpenAICompatible>["chatModel"]>;
-
-// The library builds its parsers with each model, which takes longer than a request does.
-const models = new WeakMap<StreamSource, ChatModel>();
-
-function modelOf(source: StreamSource): ChatModel {
-  const made = models.get(source) ?? makeModel(source);
-  models.set(source, made);
-  return made;
-}
-
-function makeModel(source: StreamSource): ChatModel {
-  const provider = createOpenAICompatible({
-    name: source.provider,
-    baseURL: source.baseUrl,
-    includeUsage: source.includeUsage,
-    fetch: fetchEventStream,
-    ...(source.apiKey === null ? {} : { apiKey: source.apiKey }),
-    ...(isOpenAi(source.baseUrl) ? { transformRequestBody: renameMaxTokens } : {}),
-  });
-  return provider.chatModel(source.model);
-}
-
-function isOpenAi(baseUrl: string): boolean {
-  return new URL(baseUrl).hostname === "api.openai.com";
-}
-
-/** OpenAI's newer models refuse the old name, and most other servers know only the old one. */
-function renameMaxTokens(body: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const { max_tokens: maxTokens, ...rest } = body;
-  return { ...rest, max_completion_tokens: maxTokens };
+/** What came of it before it broke off or became too long says enough. */
+async function readRefusal(body: Readable): Promise<string> {
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const piece of body) {
+      pieces.push(piece);
+      bytes += piece.length;
+      if (bytes >= refusalMaxBytes) break;
+    }
+  } catch {
+    // The status is known, and decides what the failure means.
+  }
+  return Buffer.concat(pieces).toString("utf8");
 }

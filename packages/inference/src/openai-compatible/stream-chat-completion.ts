@@ -1,12 +1,12 @@
 /** One step of an OpenAI-compatible model as the port's parts. */
-import { JSONParseError, type LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import type { ModelPart, ModelRequest } from "@sand/agent-core";
-import type { Clock, JsonValue } from "@sand/protocol";
+import type { Clock } from "@sand/protocol";
+import { readEvents } from "../http/read-events.ts";
 import type { StreamLimits } from "../limits.ts";
 import { type StreamItem, streamStep } from "../steps/stream-step.ts";
 import { createCompletionAssembly } from "./assemble-completion.ts";
-import { openStream, type StreamSource, type ToSend } from "./open-stream.ts";
-import { hasReasoning, toPrompt } from "./to-prompt.ts";
+import { openStream, type StreamSource } from "./open-stream.ts";
+import { toBody } from "./to-body.ts";
 
 export interface ChatCompletionSettings extends StreamSource {
   readonly limits: StreamLimits;
@@ -19,8 +19,7 @@ export function streamChatCompletion(
   signal: AbortSignal,
 ): AsyncGenerator<ModelPart> {
   const { limits, clock, apiKey, baseUrl } = settings;
-  const prompt = toPrompt(request, settings);
-  const sentReasoning = hasReasoning(prompt);
+  const { text, sentReasoning } = toBody(request, settings);
   return streamStep(
     {
       limits,
@@ -28,7 +27,7 @@ export function streamChatCompletion(
       apiKey,
       sentReasoning,
       assembly: createCompletionAssembly(limits, { baseUrl, sentReasoning }),
-      read: (stop) => readChunks(settings, { request, prompt }, stop),
+      read: (stop) => readChunks(settings, text, stop),
     },
     signal,
   );
@@ -36,21 +35,8 @@ export function streamChatCompletion(
 
 async function* readChunks(
   settings: ChatCompletionSettings,
-  toSend: ToSend,
+  body: string,
   stop: AbortSignal,
 ): AsyncGenerator<StreamItem> {
-  const reader = (await openStream(settings, toSend, stop)).getReader();
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return;
-    if (value.type === "error" && JSONParseError.isInstance(value.error)) yield { kind: "unreadable" };
-    if (value.type === "raw" && value.rawValue !== undefined) yield { kind: "chunk", chunk: rawChunk(value) };
-  }
-}
-
-type RawPart = Extract<LanguageModelV4StreamPart, { readonly type: "raw" }>;
-
-/** The library's raw value is the outcome of its JSON parser. */
-function rawChunk(part: RawPart): JsonValue {
-  return part.rawValue as JsonValue;
+  yield* readEvents(await openStream(settings, body, stop));
 }

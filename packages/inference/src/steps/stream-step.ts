@@ -28,6 +28,9 @@ export interface StepSource {
   read(signal: AbortSignal): AsyncIterable<StreamItem>;
 }
 
+/** a reason that is made once: the one that a signal makes by itself carries a stack, at each step */
+const over = new Error("the step is over");
+
 export async function* streamStep(source: StepSource, signal: AbortSignal): AsyncGenerator<ModelPart> {
   const { limits, clock, apiKey, assembly } = source;
   const { firstTokenMs, idleMs, totalMs, closeGraceMs } = limits;
@@ -37,16 +40,17 @@ export async function* streamStep(source: StepSource, signal: AbortSignal): Asyn
     const stop = AbortSignal.any([signal, watch.signal, left.signal]);
     for await (const part of readParts(source, watch, stop)) {
       yield hideKey(part, apiKey);
-      if (part.type === "error") return;
+      // What has come already isn't told to one who has turned away.
+      if (part.type === "error" || signal.aborted) return;
     }
-    yield* assembly.end();
+    if (!signal.aborted) yield* assembly.end();
   } catch (error) {
     if (signal.aborted) return;
     if (assembly.finished) yield* assembly.end();
     else yield hideKey(failureOf(error, watch, source), apiKey);
   } finally {
     // Also reached when the consumer leaves early: the request must not go on without a reader.
-    left.abort();
+    left.abort(over);
     await watch.stop();
   }
 }
