@@ -128,32 +128,78 @@ export {
   SyncSecretsResponseSchema,
 } from "./gen/exec/v1/control_pb.js";
 export type {
-  FileChange,
-  FileInfo,
   FilesAppendRequest,
   FilesAppendResponse,
-  FilesCopyRequest,
-  FilesCopyResponse,
-  FilesGlobRequest,
-  FilesGlobResponse,
-  FilesGrepRequest,
-  FilesGrepResponse,
-  FilesLinkRequest,
-  FilesLinkResponse,
+  FilesReadRequest,
+  FilesReadResponse,
+  FilesWriteRequest,
+  FilesWriteResponse,
+} from "./gen/exec/v1/file_contents_pb.js";
+export {
+  FilesAppendRequestSchema,
+  FilesAppendResponseSchema,
+  FilesReadRequestSchema,
+  FilesReadResponseSchema,
+  FilesWriteRequestSchema,
+  FilesWriteResponseSchema,
+} from "./gen/exec/v1/file_contents_pb.js";
+export type { FileInfo } from "./gen/exec/v1/file_info_pb.js";
+export { FileInfoSchema, FileType } from "./gen/exec/v1/file_info_pb.js";
+export type {
   FilesListRequest,
   FilesListResponse,
   FilesListStreamRequest,
   FilesListStreamResponse,
+  FilesStatRequest,
+  FilesStatResponse,
+} from "./gen/exec/v1/file_lists_pb.js";
+export {
+  FilesListRequestSchema,
+  FilesListResponseSchema,
+  FilesListStreamRequestSchema,
+  FilesListStreamResponseSchema,
+  FilesStatRequestSchema,
+  FilesStatResponseSchema,
+} from "./gen/exec/v1/file_lists_pb.js";
+export type {
+  FilesGlobRequest,
+  FilesGlobResponse,
+  FilesGrepRequest,
+  FilesGrepResponse,
+  GrepLine,
+} from "./gen/exec/v1/file_search_pb.js";
+export {
+  FilesGlobRequestSchema,
+  FilesGlobResponseSchema,
+  FilesGrepRequestSchema,
+  FilesGrepResponseSchema,
+  GrepLineSchema,
+} from "./gen/exec/v1/file_search_pb.js";
+export type {
+  FilesCopyRequest,
+  FilesCopyResponse,
+  FilesLinkRequest,
+  FilesLinkResponse,
   FilesMakeRequest,
   FilesMakeResponse,
   FilesMoveRequest,
   FilesMoveResponse,
-  FilesReadRequest,
-  FilesReadResponse,
   FilesRemoveRequest,
   FilesRemoveResponse,
-  FilesStatRequest,
-  FilesStatResponse,
+} from "./gen/exec/v1/file_tree_pb.js";
+export {
+  FilesCopyRequestSchema,
+  FilesCopyResponseSchema,
+  FilesLinkRequestSchema,
+  FilesLinkResponseSchema,
+  FilesMakeRequestSchema,
+  FilesMakeResponseSchema,
+  FilesMoveRequestSchema,
+  FilesMoveResponseSchema,
+  FilesRemoveRequestSchema,
+  FilesRemoveResponseSchema,
+} from "./gen/exec/v1/file_tree_pb.js";
+export type {
   FilesUploadCommitRequest,
   FilesUploadCommitResponse,
   FilesUploadDropRequest,
@@ -162,44 +208,8 @@ export type {
   FilesUploadPieceResponse,
   FilesUploadStatusRequest,
   FilesUploadStatusResponse,
-  FilesWatchRequest,
-  FilesWatchResponse,
-  FilesWriteRequest,
-  FilesWriteResponse,
-  GrepLine,
-  WatchKeepalive,
-  WatchOverflow,
-  WatchStarted,
-} from "./gen/exec/v1/files_pb.js";
+} from "./gen/exec/v1/file_uploads_pb.js";
 export {
-  ChangeType,
-  FileChangeSchema,
-  FileInfoSchema,
-  Files,
-  FilesAppendRequestSchema,
-  FilesAppendResponseSchema,
-  FilesCopyRequestSchema,
-  FilesCopyResponseSchema,
-  FilesGlobRequestSchema,
-  FilesGlobResponseSchema,
-  FilesGrepRequestSchema,
-  FilesGrepResponseSchema,
-  FilesLinkRequestSchema,
-  FilesLinkResponseSchema,
-  FilesListRequestSchema,
-  FilesListResponseSchema,
-  FilesListStreamRequestSchema,
-  FilesListStreamResponseSchema,
-  FilesMakeRequestSchema,
-  FilesMakeResponseSchema,
-  FilesMoveRequestSchema,
-  FilesMoveResponseSchema,
-  FilesReadRequestSchema,
-  FilesReadResponseSchema,
-  FilesRemoveRequestSchema,
-  FilesRemoveResponseSchema,
-  FilesStatRequestSchema,
-  FilesStatResponseSchema,
   FilesUploadCommitRequestSchema,
   FilesUploadCommitResponseSchema,
   FilesUploadDropRequestSchema,
@@ -208,16 +218,25 @@ export {
   FilesUploadPieceResponseSchema,
   FilesUploadStatusRequestSchema,
   FilesUploadStatusResponseSchema,
+} from "./gen/exec/v1/file_uploads_pb.js";
+export type {
+  FileChange,
+  FilesWatchRequest,
+  FilesWatchResponse,
+  WatchKeepalive,
+  WatchOverflow,
+  WatchStarted,
+} from "./gen/exec/v1/file_watch_pb.js";
+export {
+  ChangeType,
+  FileChangeSchema,
   FilesWatchRequestSchema,
   FilesWatchResponseSchema,
-  FilesWriteRequestSchema,
-  FilesWriteResponseSchema,
-  FileType,
-  GrepLineSchema,
   WatchKeepaliveSchema,
   WatchOverflowSchema,
   WatchStartedSchema,
-} from "./gen/exec/v1/files_pb.js";
+} from "./gen/exec/v1/file_watch_pb.js";
+export { Files } from "./gen/exec/v1/files_pb.js";
 export { Policy } from "./gen/exec/v1/policy_pb.js";
 export type {
   Argv,
