@@ -1,5 +1,5 @@
 /** Compares a bearer without telling, by the time it takes, how much of a guess was right. */
-import { createHash, timingSafeEqual } from "node:crypto";
+import { hash, timingSafeEqual } from "node:crypto";
 
 const bearerPattern = /^Bearer +(\S+) *$/iu;
 
@@ -12,5 +12,5 @@ export function bearerMatches(authorizationHeader: string | undefined, token: st
 }
 
 function digest(text: string): Buffer {
-  return createHash("sha256").update(text, "utf8").digest();
+  return hash("sha256", text, "buffer");
 }

@@ -57,7 +57,10 @@ function createEmit(deps: AgentTxDeps): Emit {
 }
 
 function writeValues(connection: Connection): Pick<AgentTx, "setValue"> {
-  const put = connection.prepare("INSERT OR REPLACE INTO kv (key, value) VALUES (?, ?)");
+  const put = connection.prepare(
+    // A replaced row would get another number, and the index of the keys would be written as well.
+    "INSERT INTO kv (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+  );
   return {
     setValue(key, value) {
       assertInTransaction(connection);

@@ -142,7 +142,26 @@ test("the group after a fault starts anew, without the events of the failed one"
 test("a change that returns a promise is refused and undone", async () => {
   const { group, log } = recordSteps();
   await expect(group.submit(async () => {})).rejects.toThrow(InvariantError);
-  expect(log).toContain("undo");
+  expect(log).toEqual(["begin", "rollback"]);
+});
+
+test("a change that is alone in its group has no savepoint", async () => {
+  const { group, log } = recordSteps();
+  await group.submit((tx) => tx.emit(1));
+  expect(log).toEqual(["begin", "finish", "commit", "committed", "publish 1"]);
+});
+
+test("a lone change that throws takes its transaction with it, and nothing is committed or published", async () => {
+  const { group, log } = recordSteps();
+  const mine = new Error("mine");
+  const failing = group.submit((tx) => {
+    tx.emit(1);
+    throw mine;
+  });
+  await expect(failing).rejects.toBe(mine);
+  expect(log).toEqual(["begin", "rollback"]);
+  const { events } = await group.submit((tx) => tx.emit(2));
+  expect(events.map(({ seq }) => seq)).toEqual([2]);
 });
 
 test("a long queue is committed in groups of bounded size", async () => {

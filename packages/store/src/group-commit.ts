@@ -1,7 +1,8 @@
 /**
  * Commits what was asked for in the same tick together, with one fsync.
  *
- * 1. Each change runs in a savepoint: one that throws is undone alone, and its error reaches its caller unchanged.
+ * 1. Each change runs in a savepoint: one that throws is undone alone, and its error reaches its caller unchanged. One
+ *    that is alone in its group needs none, for then the transaction itself is undone.
  * 2. Order: COMMIT, then the events are published, then the callers go on. Nothing is published that isn't committed.
  * 3. A storage fault rejects the whole group with `store/unavailable` and closes the connection. Nothing is tried again
  *    in place: after a failed fsync the kernel may hold pages as clean that never reached the disk. Whether the group
@@ -147,7 +148,7 @@ function commitGroup<Tx>(
   database.begin();
   for (const change of group) {
     const from = events.length;
-    const outcome = runInSavepoint(target, change);
+    const outcome = group.length === 1 ? runAlone(target, change) : runInSavepoint(target, change);
     if (outcome.ok) {
       ran.push({ change, from, to: events.length });
     } else {
@@ -155,6 +156,8 @@ function commitGroup<Tx>(
       failed.push({ change, error: outcome.error });
     }
   }
+  // The one change there was has undone its transaction.
+  if (group.length === failed.length && group.length === 1) return [];
   target.finish();
   failpoint(`${deps.mark}commit.before`);
   database.commit();
@@ -163,10 +166,21 @@ function commitGroup<Tx>(
   return events.slice();
 }
 
-function runInSavepoint<Tx>(
-  target: GroupTarget<Tx>,
-  change: Waiting<Tx>,
-): { readonly ok: true } | { readonly ok: false; readonly error: unknown } {
+type Outcome = { readonly ok: true } | { readonly ok: false; readonly error: unknown };
+
+/** A savepoint would copy each page before its first change. */
+function runAlone<Tx>({ database, tx }: GroupTarget<Tx>, change: Waiting<Tx>): Outcome {
+  try {
+    change.run(tx);
+  } catch (error) {
+    if (isStorageFault(error)) throw error;
+    database.rollback();
+    return { ok: false, error };
+  }
+  return { ok: true };
+}
+
+function runInSavepoint<Tx>(target: GroupTarget<Tx>, change: Waiting<Tx>): Outcome {
   const { database, tx } = target;
   database.savepoint();
   try {

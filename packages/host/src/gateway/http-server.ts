@@ -49,23 +49,31 @@ export function createGatewayServer(deps: HttpServerDeps): FastifyInstance {
   });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
-  app.addHook("onRequest", async (request, reply) => {
-    reply.header("x-sand-request-id", request.id);
-    // Whatever a client calls its body, it is read as JSON; a malformed name must not matter either.
-    delete request.raw.headers["content-type"];
-    const refusal = admitRaw(deps, request.raw);
-    if (refusal !== undefined) throw refusal;
-  });
-  app.addHook("onSend", async (_request, reply) => {
-    // An idle connection is dropped at the shutdown, and a client's next request could be under way on it.
-    if (deps.isClosing()) reply.header("connection", "close");
-  });
-  app.addHook("onResponse", async (request, reply) => logRequest(deps.logger, request, reply));
+  addHooks(app, deps);
   app.setErrorHandler(async (error, request, reply) => answerError(deps, error, request, reply));
   app.setNotFoundHandler(async (request, reply) => {
     return answerError(deps, new BoxError("gateway/not-found", "not found"), request, reply);
   });
   return app;
+}
+
+/** With callbacks: a promise for each hook would be a good part of what a small request costs here. */
+function addHooks(app: FastifyInstance, deps: HttpServerDeps): void {
+  app.addHook("onRequest", (request, reply, done) => {
+    reply.header("x-sand-request-id", request.id);
+    // Whatever a client calls its body, it is read as JSON; a malformed name must not matter either.
+    request.raw.headers["content-type"] = undefined;
+    done(admitRaw(deps, request.raw));
+  });
+  app.addHook("onSend", (_request, reply, _payload, done) => {
+    // An idle connection is dropped at the shutdown, and a client's next request could be under way on it.
+    if (deps.isClosing()) reply.header("connection", "close");
+    done();
+  });
+  app.addHook("onResponse", (request, reply, done) => {
+    logRequest(deps.logger, request, reply);
+    done();
+  });
 }
 
 function refuseSchemas(): never {

@@ -39,10 +39,7 @@ export function addRoutes(app: FastifyInstance, deps: RouteDeps): void {
 
 function addCommandRoute(app: FastifyInstance, deps: RouteDeps): void {
   app.post<{ Params: { command: string } }>("/api/:command", {
-    onRequest: async (request) => {
-      const refusal = refuseCommand(request.params.command);
-      if (refusal !== undefined) throw refusal;
-    },
+    onRequest: (request, _reply, done) => done(refuseCommand(request.params.command)),
     handler: async (request, reply) => {
       const body = Buffer.isBuffer(request.body) ? request.body : undefined;
       const context = { requestId: request.id, slimAvatars: wantsSlimAvatars(request) };

@@ -1,5 +1,5 @@
 /** Commands that bring a prompt to an agent, and tell what became of it. */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import {
   BoxError,
   brandId,
@@ -54,7 +54,6 @@ function promptInput(request: SendPromptRequest, ids: IdSource): PromptInput {
     ...(replyToId === undefined ? {} : { replyToId }),
     ...(richText === undefined ? {} : { richText }),
     whenBusy: request.whenBusy ?? "steer",
-    digestFor: (resolved) =>
-      createHash("sha256").update(promptDigestInput(resolved, request), "utf8").digest("hex"),
+    digestFor: (resolved) => hash("sha256", promptDigestInput(resolved, request), "hex"),
   };
 }
