@@ -11,7 +11,7 @@ import type { OpenedFiles } from "./files/open-files.ts";
 import type { OpenedKeepers } from "./keeper/open-keepers.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import { registerMcpRoutes } from "./mcp/mcp-routes.ts";
-import { createAttach } from "./processes/attach.ts";
+import { type Attach, toAttachResponses } from "./processes/attach.ts";
 import { forgetExecution } from "./processes/forget.ts";
 import { listExecutions } from "./processes/list.ts";
 import { createRead } from "./processes/read.ts";
@@ -25,6 +25,7 @@ import type { OpenedShells } from "./shells/open-shells.ts";
 export interface RouteDeps {
   readonly control: OpenedControl;
   readonly ledger: Ledger;
+  readonly attach: Attach;
   readonly policy: BoxPolicy;
   readonly sandbox: SandboxMode;
   readonly keeper: OpenedKeepers;
@@ -38,12 +39,7 @@ export interface RouteDeps {
 export function createRoutes(deps: RouteDeps): (router: ConnectRouter) => void {
   const { ledger, policy, files } = deps;
   const startOne = createStart(deps.start);
-  const [start, attach, read, wait] = [
-    createSettlingStart(startOne, ledger),
-    createAttach(ledger, deps.signal.clock),
-    createRead(ledger),
-    createWait(ledger),
-  ];
+  const [start, read, wait] = [createSettlingStart(startOne, ledger), createRead(ledger), createWait(ledger)];
   const stdin = createStdinVerbs(ledger);
 
   return (router) => {
@@ -55,7 +51,7 @@ export function createRoutes(deps: RouteDeps): (router: ConnectRouter) => void {
     registerMcpRoutes(router, deps.control.mcp, deps.signal.clock);
     router.service(Processes, {
       start: (request) => start(request),
-      attach: (request, context) => attach(request, context.signal),
+      attach: (request, context) => toAttachResponses(deps.attach(request, context.signal)),
       read: (request, context) => read(request, context.signal),
       write: (request) => stdin.write(request),
       closeStdin: (request) => stdin.closeStdin(request),

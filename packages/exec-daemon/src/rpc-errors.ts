@@ -51,13 +51,16 @@ function failure(code: ErrorCode, message: string, cause: unknown): ConnectError
   );
 }
 
+/** What the caller of `method` is told; what is a bug of ours is logged as well. */
+export function translateError(log: Logger, error: unknown, method: string): ConnectError {
+  const answer = toConnectError(error);
+  if (answer.code === Code.Internal)
+    log.error({ event: "rpc.failed", method, err: error }, "a call failed unexpectedly");
+  return answer;
+}
+
 export function createErrorInterceptor(log: Logger): Interceptor {
-  function translate(error: unknown, method: string): ConnectError {
-    const answer = toConnectError(error);
-    if (answer.code === Code.Internal)
-      log.error({ event: "rpc.failed", method, err: error }, "a call failed unexpectedly");
-    return answer;
-  }
+  const translate = (error: unknown, method: string): ConnectError => translateError(log, error, method);
 
   async function* translateStream<T>(messages: AsyncIterable<T>, method: string): AsyncGenerator<T> {
     try {

@@ -9,6 +9,7 @@ import { bearerMatches, type Logger } from "@sand/node-kit";
 import { BoxError } from "@sand/protocol";
 import { endWhenStalled } from "./end-stalled.ts";
 import { limits } from "./limits.ts";
+import type { OutputStream } from "./output-stream.ts";
 import { createErrorInterceptor } from "./rpc-errors.ts";
 import { createRpcHandler } from "./rpc-handler.ts";
 
@@ -22,6 +23,8 @@ export interface RpcServerDeps {
   readonly port: number;
   readonly token: string;
   readonly routes: (router: ConnectRouter) => void;
+  /** answers what its calls are, before Connect */
+  readonly stream?: OutputStream;
   readonly log: Logger;
 }
 
@@ -50,7 +53,8 @@ export async function startRpcServer(deps: RpcServerDeps): Promise<RpcServer> {
     else if (!hasUsableAddress(request)) refuse(request, response, refusals.badAddress);
     else {
       endWhenStalled(response, limits.stallMaxMs);
-      handle(request, response);
+      if (deps.stream?.takes(request) === true) deps.stream.answer(request, response, ending.signal);
+      else handle(request, response);
     }
   });
   server.maxConnections = limits.connectionsMax;

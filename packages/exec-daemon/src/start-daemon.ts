@@ -28,6 +28,8 @@ import { openBoxFiles } from "./files/open-files.ts";
 import { type OpenedKeepers, openKeepers } from "./keeper/open-keepers.ts";
 import { type Ledger, openLedger } from "./ledger/ledger.ts";
 import { limits } from "./limits.ts";
+import { createOutputStream } from "./output-stream.ts";
+import { type Attach, createAttach } from "./processes/attach.ts";
 import { startTerminals } from "./pty/start-terminals.ts";
 import { createRoutes } from "./routes.ts";
 import { startRpcServer } from "./rpc-server.ts";
@@ -75,7 +77,8 @@ async function open(deps: DaemonDeps, scope: Scope, identity: ProcessIdentity): 
   await openEnclosure({ policy, ledger, scope, log });
   const ping = createPing({ ledger, identity, workspaceRoot: policy.workspaceRoot });
   scope.defer(() => ping[Symbol.dispose]());
-  const routes = openRoutes({ ...deps, scope, policy, environment, ledger, keeper, ping });
+  const attach = createAttach(ledger, systemClock);
+  const routes = openRoutes({ ...deps, scope, policy, environment, ledger, attach, keeper, ping });
   const terminals = await startTerminals({
     ...deps,
     policy,
@@ -91,6 +94,7 @@ async function open(deps: DaemonDeps, scope: Scope, identity: ProcessIdentity): 
     port: config.rpcPort,
     token: config.token,
     routes,
+    stream: createOutputStream(attach, log),
     log,
   });
   scope.defer(() => server.close());
@@ -116,12 +120,13 @@ interface RouteParts extends DaemonDeps {
   readonly policy: BoxPolicy;
   readonly environment: BoxEnvironment;
   readonly ledger: Ledger;
+  readonly attach: Attach;
   readonly keeper: OpenedKeepers;
   readonly ping: Ping;
 }
 
 function openRoutes({ config, log, selfCommand, ...parts }: RouteParts) {
-  const { scope, policy, environment, ledger, keeper, ping } = parts;
+  const { scope, policy, environment, ledger, attach, keeper, ping } = parts;
   const run = (name: string, work: (signal: AbortSignal) => Promise<void>): void => scope.run(name, work);
   const control = openControl({ ...config, policy, environment, ledger, scope, log });
   const shells = openShells({ ...config, policy, environment, ledger, scope, log });
@@ -129,6 +134,7 @@ function openRoutes({ config, log, selfCommand, ...parts }: RouteParts) {
     shells,
     control,
     ledger,
+    attach,
     policy,
     sandbox: config.sandbox,
     keeper,

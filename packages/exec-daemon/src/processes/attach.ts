@@ -1,4 +1,7 @@
-/** Attach: every event after a cursor, then live ones until `closed`; a keepalive whenever it was silent for a while. */
+/**
+ * Attach: every event after a cursor, then live ones until `closed`; a keepalive whenever it was silent for a while.
+ * They come in pages, as they were read, for whoever writes them to a socket.
+ */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { create } from "@bufbuild/protobuf";
 import { BoxError, type Clock } from "@sand/protocol";
@@ -6,6 +9,7 @@ import {
   type AttachRequest,
   type AttachResponse,
   AttachResponseSchema,
+  type Event,
   EventSchema,
 } from "@sand/protocol/exec";
 import type { Ledger } from "../ledger/ledger.ts";
@@ -15,10 +19,18 @@ import { createEventReader } from "./execution-events.ts";
 import { findExecution } from "./find-execution.ts";
 import { toCursor } from "./to-cursor.ts";
 
-export function createAttach(
-  ledger: Ledger,
-  clock: Clock,
-): (request: AttachRequest, signal: AbortSignal) => AsyncGenerator<AttachResponse> {
+export type Attach = (request: AttachRequest, signal: AbortSignal) => AsyncGenerator<readonly Event[]>;
+
+/** As messages, one for each event. */
+export async function* toAttachResponses(
+  pages: AsyncIterable<readonly Event[]>,
+): AsyncGenerator<AttachResponse> {
+  for await (const page of pages) {
+    for (const event of page) yield create(AttachResponseSchema, { event });
+  }
+}
+
+export function createAttach(ledger: Ledger, clock: Clock): Attach {
   const pins = createReaderPins();
   let attached = 0;
 
@@ -34,7 +46,7 @@ export function createAttach(
         const seen = execution.changes.version;
         const events = reader.read(limits.attachPageBytes);
         if (reader.segment !== undefined) pin?.moveTo(reader.segment);
-        for (const event of events) yield create(AttachResponseSchema, { event });
+        if (events.length > 0) yield events;
         if (reader.ended) return;
         if (events.length > 0) {
           sentAtMs = clock.nowMs();
@@ -46,7 +58,7 @@ export function createAttach(
         await execution.changes.after(seen, sentAtMs + limits.keepaliveEveryMs - clock.nowMs(), signal);
         // Not every change is an event, so silence is measured and not taken from how the wait ended.
         if (clock.nowMs() - sentAtMs < limits.keepaliveEveryMs || signal.aborted) continue;
-        yield keepalive(reader.cursor.seq);
+        yield [keepalive(reader.cursor.seq)];
         sentAtMs = clock.nowMs();
       }
     } finally {
@@ -56,7 +68,6 @@ export function createAttach(
   };
 }
 
-function keepalive(seq: number): AttachResponse {
-  const event = create(EventSchema, { seq: BigInt(seq), kind: { case: "keepalive", value: {} } });
-  return create(AttachResponseSchema, { event });
+function keepalive(seq: number): Event {
+  return create(EventSchema, { seq: BigInt(seq), kind: { case: "keepalive", value: {} } });
 }
