@@ -4,6 +4,7 @@
  * Nothing here runs before the first large payload. The first one after a start also collects what a crash may have
  * left; after that the blobs are put in order when the agent's thread becomes idle.
  */
+import { existsSync } from "node:fs";
 import type { AgentTx } from "@sand/agent-core";
 import type { Logger } from "@sand/node-kit";
 import { invariant, type JsonValue } from "@sand/protocol";
@@ -103,7 +104,8 @@ export function createAgentBlobs(deps: AgentBlobsDeps): AgentBlobs {
   }
 
   async function settleOnce(): Promise<SettledPayloads> {
-    if (pool === undefined) return { root: null, removed: 0 };
+    const nothingYet = deps.refs().count() === 0 && !existsSync(path);
+    if (pool === undefined || nothingYet) return { root: null, removed: 0 };
     const parts: CollectDeps = {
       ask: (kind, ask) => pool.call(path, kind, ask),
       refs: deps.refs,

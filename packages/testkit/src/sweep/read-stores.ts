@@ -6,6 +6,8 @@ import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { objectOf } from "./journal-view.ts";
+import { openPayloads, type PayloadReader } from "./read-payloads.ts";
 import type { PromptEvidence, TurnEvidence } from "./sweep-evidence.ts";
 
 export interface StoreContents {
@@ -42,11 +44,11 @@ export function readEvents(dataRoot: string): readonly StoredEvent[] {
   return events.sort((a, b) => a.seq - b.seq);
 }
 
-function selectEvents(database: DatabaseSync): readonly StoredEvent[] {
+function selectEvents(database: DatabaseSync, payloads: PayloadReader): readonly StoredEvent[] {
   return all(database, "SELECT seq, channel, payload FROM events ORDER BY seq").map((row) => ({
     seq: Number(row.seq),
     channel: String(row.channel),
-    payload: String(row.payload),
+    payload: JSON.stringify(payloads.unpack(String(row.payload))),
   }));
 }
 
@@ -59,7 +61,7 @@ function findStores(dataRoot: string): readonly { readonly agentId: string; read
 }
 
 /** The write-ahead log is copied too: a killed host leaves its newest commits there. */
-function withCopy<T>(path: string, read: (database: DatabaseSync) => T): T {
+function withCopy<T>(path: string, read: (database: DatabaseSync, payloads: PayloadReader) => T): T {
   const folder = mkdtempSync(join(tmpdir(), "sand-store-copy-"));
   try {
     const copy = join(folder, "store.db");
@@ -67,8 +69,9 @@ function withCopy<T>(path: string, read: (database: DatabaseSync) => T): T {
       if (existsSync(`${path}${suffix}`)) cpSync(`${path}${suffix}`, `${copy}${suffix}`);
     }
     const database = new DatabaseSync(copy);
+    using payloads = openPayloads(path, folder);
     try {
-      return read(database);
+      return read(database, payloads);
     } finally {
       database.close();
     }
@@ -77,7 +80,7 @@ function withCopy<T>(path: string, read: (database: DatabaseSync) => T): T {
   }
 }
 
-function readStore(database: DatabaseSync): Omit<StoreContents, "agentId"> {
+function readStore(database: DatabaseSync, payloads: PayloadReader): Omit<StoreContents, "agentId"> {
   if (!hasTables(database)) return { prompts: [], turns: [], eventSeqs: [] };
   const records = Map.groupBy(
     all(database, "SELECT turn_id, kind, body FROM turn_records ORDER BY turn_id, ordinal"),
@@ -98,31 +101,30 @@ function readStore(database: DatabaseSync): Omit<StoreContents, "agentId"> {
         generation: Number(row.generation),
         state: String(row.state),
         outcome: row.outcome === null ? null : String(row.outcome),
-        records: (records.get(String(row.turn_id)) ?? []).map(readRecord),
+        records: (records.get(String(row.turn_id)) ?? []).map((row) => ({
+          kind: String(row.kind),
+          body: objectOf(payloads.unpack(String(row.body))),
+        })),
       }),
     ),
-    eventSeqs: selectEvents(database).map((event) => event.seq),
+    eventSeqs: selectEvents(database, payloads).map((event) => event.seq),
   };
-}
-
-function readRecord(row: Row): { readonly kind: string; readonly body: Row } {
-  return { kind: String(row.kind), body: JSON.parse(String(row.body)) };
 }
 
 function readOpenTurn(database: DatabaseSync): OpenTurnState | undefined {
   if (!hasTables(database)) return undefined;
-  const rows = all(
+  const kinds = all(
     database,
-    `SELECT r.kind, r.body FROM turn_records r JOIN turns t ON t.turn_id = r.turn_id
+    `SELECT r.kind FROM turn_records r JOIN turns t ON t.turn_id = r.turn_id
      WHERE t.state = 'open' ORDER BY r.ordinal`,
-  ).map(readRecord);
+  ).map((row) => String(row.kind));
   const [turn] = all(database, "SELECT turn_id FROM turns WHERE state = 'open'");
   if (turn === undefined) return undefined;
-  const intended = rows.filter((row) => row.kind === "toolIntended").length;
-  const settled = rows.filter((row) => row.kind === "toolSettled").length;
+  const intended = kinds.filter((kind) => kind === "toolIntended").length;
+  const settled = kinds.filter((kind) => kind === "toolSettled").length;
   if (intended > settled) return "tool running";
-  const lastOfModel = rows.findLast((row) => row.kind.startsWith("step"));
-  return lastOfModel?.kind === "stepPrepared" ? "model call" : "between";
+  const lastOfModel = kinds.findLast((kind) => kind.startsWith("step"));
+  return lastOfModel === "stepPrepared" ? "model call" : "between";
 }
 
 /** A host killed while it made the file leaves one without tables. */

@@ -28,7 +28,14 @@ export interface PlannedPrompt {
   readonly steps: readonly (readonly PlannedCall[])[];
   /** pause between the frames of the model's answers, in `ms` */
   readonly frameDelayMs: number;
+  /** how much text the prompt has beside its name, in characters; absent for none */
+  readonly paddingChars?: number;
 }
+
+/** the share of prompts that are too large for a row of the store, so that they go to its blobs */
+const largeShare = 0.25;
+/** more than lies in a row */
+const largePaddingChars = 70_000;
 
 export interface WorkPlan {
   readonly agents: readonly { readonly name: string; readonly nonce: string }[];
@@ -64,6 +71,7 @@ function planPrompt(random: SeededRandom, agent: number, name: string): PlannedP
     afterwards,
     steps: Array.from({ length: random.whole(1, 4) }, (_, step) => planStep(random, `${name}-${step}`)),
     frameDelayMs: random.pick([0, 0, 10, 30] as const),
+    ...(random.chance(largeShare) ? { paddingChars: largePaddingChars } : {}),
   };
 }
 
@@ -92,7 +100,10 @@ export interface EffectPaths {
 export const editAnchor = "== end ==";
 
 export function textOfPrompt(prompt: PlannedPrompt): string {
-  return `script:${prompt.name}`;
+  const chars = prompt.paddingChars ?? 0;
+  return chars === 0
+    ? `script:${prompt.name}`
+    : `script:${prompt.name} ${`${prompt.name} `.repeat(chars / prompt.name.length)}`;
 }
 
 export function answerOfPrompt(prompt: PlannedPrompt): string {
