@@ -2,7 +2,12 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { daemonFailpoints, hostFailpoints, keeperFailpoints } from "../packages/testkit/src/proofs/door.ts";
+import {
+  boxStoreFailpoints,
+  daemonFailpoints,
+  hostFailpoints,
+  keeperFailpoints,
+} from "../packages/testkit/src/proofs/door.ts";
 
 const root = join(import.meta.dirname, "..");
 
@@ -16,6 +21,9 @@ test("the sweep knows exactly the failpoints that the sources have", () => {
     .flatMap(([, name = ""]) =>
       name.startsWith("${") ? ["", "index."].map((mark) => name.replace(/^\$\{[^}]+\}/u, mark)) : [name],
     );
-  const known: readonly string[] = [...hostFailpoints, ...daemonFailpoints, ...keeperFailpoints];
+  const known: readonly string[] = [
+    ...[...hostFailpoints, ...daemonFailpoints],
+    ...[...keeperFailpoints, ...boxStoreFailpoints],
+  ];
   expect([...new Set(named)].sort()).toEqual([...known].sort());
 });

@@ -15,6 +15,7 @@ import { carriedModules } from "./carried-modules.mjs";
 import { embeddedGrammar } from "./embedded-grammar.mjs";
 import { embeddedNatives } from "./embedded-natives.mjs";
 import { embeddedPty } from "./embedded-pty.mjs";
+import { embeddedS3 } from "./embedded-s3.mjs";
 import { embeddedShim } from "./embedded-shim.mjs";
 import { lateBuiltins } from "./late-builtins.mjs";
 import { licenceTexts } from "./licence-texts.mjs";
@@ -42,6 +43,7 @@ export async function bundle(plan) {
   const shim = embeddedShim(plan);
   const pty = embeddedPty(plan.root);
   const grammar = embeddedGrammar(plan.root);
+  const s3 = embeddedS3(plan.root);
   const result = await build({
     absWorkingDir: plan.root,
     entryPoints: [plan.entry],
@@ -68,16 +70,28 @@ export async function bundle(plan) {
       SAND_FAILPOINTS: String(plan.failpoints),
       "globalThis.__SAND_FAILPOINTS__": String(plan.failpoints),
     },
-    plugins: [natives.plugin, shim.plugin, pty.plugin, grammar.plugin, carriedModules(), lateBuiltins()],
+    plugins: [
+      natives.plugin,
+      shim.plugin,
+      pty.plugin,
+      grammar.plugin,
+      s3.plugin,
+      carriedModules(),
+      lateBuiltins(),
+    ],
   });
   const target = resolve(plan.root, plan.outfile);
   const program = result.outputFiles[0].text;
-  const tail = natives.carried() + shim.carried() + pty.carried() + grammar.carried();
+  const tail = natives.carried() + shim.carried() + pty.carried() + grammar.carried() + s3.carried();
   const text = Buffer.from(
     plan.cached ? carryProgram({ banner: plan.banner, text: program, tail }) : `${program}${tail}`,
   );
   await writeWhole(target, text, plan.executable ? 0o755 : 0o644);
-  await writeWhole(`${target}.licences.txt`, await licenceTexts(plan.root, result.metafile), 0o644);
+  await writeWhole(
+    `${target}.licences.txt`,
+    await licenceTexts(plan.root, { inputs: { ...result.metafile.inputs, ...s3.inputs() } }),
+    0o644,
+  );
   return { outfile: plan.outfile, bytes: text.byteLength };
 }
 

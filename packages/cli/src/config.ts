@@ -5,7 +5,7 @@
  * (`SAND_SECRETS_FD`), because the environment that a process starts with stays readable in `/proc` for its whole
  * life. For the same reason the host gets only the variables that it needs, not the whole shell.
  */
-import { type Env, parseEnv, portValue, setting, textValue } from "@sand/node-kit";
+import { type Env, integerBetween, parseEnv, portValue, setting, textValue } from "@sand/node-kit";
 import { ports } from "@sand/protocol";
 
 /** credentials that `sand up` hands over by descriptor */
@@ -16,6 +16,12 @@ export const secretNames = [
   "OPENROUTER_API_KEY",
   "ANTHROPIC_API_KEY",
   "OPENAI_API_KEY",
+  "SAND_BOX_STORE_ACCESS_KEY_ID",
+  "SAND_BOX_STORE_SECRET_ACCESS_KEY",
+  "SAND_BOX_STORE_SESSION_TOKEN",
+  "AWS_ACCESS_KEY_ID",
+  "AWS_SECRET_ACCESS_KEY",
+  "AWS_SESSION_TOKEN",
 ] as const;
 export type SecretName = (typeof secretNames)[number];
 export type Secrets = Readonly<Partial<Record<SecretName, string>>>;
@@ -54,12 +60,21 @@ export const cliTable = {
   model: text(["SAND_INFERENCE_MODEL"], "the model's name at the provider"),
   backendUrl: text(["SAND_BACKEND_URL"], "an inference backend with renewable tokens"),
   backendTokenFile: text(["SAND_DEV_INFERENCE_TOKEN_FILE"], "the file with that backend's token"),
+  boxStore: text(["SAND_BOX_STORE"], "where snapshots are kept: a folder, or s3://bucket/prefix"),
+  boxStoreEndpoint: text(["SAND_BOX_STORE_ENDPOINT"], "URL of an S3-compatible server that isn't Amazon's"),
+  boxStoreRegion: text(["SAND_BOX_STORE_REGION", "AWS_REGION"], "its region"),
+  boxStoreKeep: setting({
+    names: ["SAND_BOX_STORE_KEEP"],
+    parse: integerBetween(1, 1_000),
+    fallback: 48,
+    about: "how many of the newest snapshots are kept",
+  }),
   noColor: text(["NO_COLOR"], "print without colour"),
 } as const;
 
 /** what a host and its daemon need of a shell's environment, beside their own settings */
 const passedOn =
-  /^(?:PATH|HOME|USER|LOGNAME|SHELL|LANG|LC_[A-Z]+|TZ|TMPDIR|TERM|NODE_PATH|NODE_EXTRA_CA_CERTS|SSL_CERT_(?:FILE|DIR)|XDG_CACHE_HOME|DOCKER_(?:HOST|CONTEXT|CONFIG|CERT_PATH|TLS_VERIFY)|(?:HTTPS?|NO|ALL)_PROXY|(?:https?|no|all)_proxy)$/u;
+  /^(?:PATH|HOME|USER|LOGNAME|SHELL|LANG|LC_[A-Z]+|TZ|TMPDIR|TERM|NODE_PATH|NODE_EXTRA_CA_CERTS|SSL_CERT_(?:FILE|DIR)|XDG_CACHE_HOME|AWS_REGION|DOCKER_(?:HOST|CONTEXT|CONFIG|CERT_PATH|TLS_VERIFY)|(?:HTTPS?|NO|ALL)_PROXY|(?:https?|no|all)_proxy)$/u;
 const ownSetting = /^(?:SAND|BOX_EXEC_DAEMON|EXEC_DAEMON|EGRESS_TUNNEL)_/u;
 const onlyForThisProgram: ReadonlySet<string> = new Set([
   "SAND_HOST_GATEWAY_URL",
@@ -81,6 +96,10 @@ export interface CliConfig {
   readonly model: string | undefined;
   readonly backendUrl: string | undefined;
   readonly backendTokenFile: string | undefined;
+  readonly boxStore: string | undefined;
+  readonly boxStoreEndpoint: string | undefined;
+  readonly boxStoreRegion: string | undefined;
+  readonly boxStoreKeep: number;
   readonly noColor: boolean;
   readonly secrets: Secrets;
   /** the environment for processes that we start; holds no credential */

@@ -3,6 +3,8 @@
  * command, prints what went wrong and sets the exit status. Nothing else ends the process.
  */
 import { fileURLToPath } from "node:url";
+import { backupCommand } from "./backup/backup-command.ts";
+import { restoreCommand } from "./backup/restore-command.ts";
 import type { Command } from "./command.ts";
 import { parseCommandLine } from "./command-line.ts";
 import { agentsCommand } from "./commands/agents.ts";
@@ -46,6 +48,8 @@ const workCommands: readonly Command[] = [
   watchCommand,
   portsCommand,
   imageCommand,
+  backupCommand,
+  restoreCommand,
   logsCommand,
 ];
 const commands: readonly Command[] = [...workCommands, createCompletionCommand(workCommands)];

@@ -20,6 +20,7 @@ import {
   wipeSecrets,
 } from "@sand/node-kit";
 import { BoxError, ports } from "@sand/protocol";
+import { type BoxStoreConfig, boxStoreSettings, readBoxStoreConfig } from "./box-store/box-store-config.ts";
 import { chooseModel, type ModelChoice } from "./choose-model.ts";
 
 const optionalText = (names: readonly [string, ...string[]], about: string) =>
@@ -101,6 +102,7 @@ export const hostSettings = {
     fallback: "info",
     about: "what is logged",
   }),
+  ...boxStoreSettings,
   failpoint: optionalText(["SAND_FAILPOINT"], "test builds only: where to die"),
 } as const;
 
@@ -154,6 +156,7 @@ export interface HostConfig {
     readonly env: Readonly<Record<string, string>>;
   };
   readonly model: ModelChoice;
+  readonly boxStore: BoxStoreConfig | null;
   readonly windowTokensMax: number;
   readonly logLevel: string;
   readonly failpoint: string | null;
@@ -163,6 +166,11 @@ export interface HostConfig {
 /** The settings of this process, whose environment loses its secrets. */
 export function readHostConfig(): HostConfig {
   return readConfig(process.env, process.cwd());
+}
+
+/** Where the role `box-store` of a test build is to die. */
+export function readBoxStoreFailpoint(): string | undefined {
+  return process.env.SAND_FAILPOINT;
 }
 
 /** `env` loses its secrets, so that no child inherits them. */
@@ -190,6 +198,7 @@ export function readConfig(env: Record<string, string | undefined>, workingFolde
       env: pickDaemonEnv(env),
     },
     model: chooseModel(values),
+    boxStore: readBoxStoreConfig(values, env, workingFolder),
     windowTokensMax: values.windowTokens,
     logLevel: values.logLevel,
     failpoint: values.failpoint,

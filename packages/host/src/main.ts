@@ -1,6 +1,6 @@
 /**
- * The host's program. One file plays several roles: `host` is the process itself, the others are its threads, which
- * load nothing of the host. A thread that fails tells whoever started it.
+ * The host's program. One file plays several roles: `host` is the process itself, `box-store` is a process that takes
+ * snapshots, the others are threads. None of them loads anything of the host. A thread that fails tells whoever started it.
  */
 import { isMainThread, workerData } from "node:worker_threads";
 
@@ -17,6 +17,10 @@ async function runThread(data: unknown): Promise<void> {
 }
 
 async function runProcess(): Promise<void> {
+  if (process.argv[2] === "box-store") {
+    const { readBoxStoreFailpoint } = await import("./config.ts");
+    return (await import("./box-store/run-box-store-role.ts")).runBoxStoreRole(readBoxStoreFailpoint());
+  }
   const { runHost } = await import("./run-host.ts");
   await runHost(import.meta.filename);
 }

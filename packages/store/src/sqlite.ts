@@ -58,6 +58,37 @@ export function openForLocking(path: string): Connection {
   return new SqliteDatabase(path, { timeout: 0 });
 }
 
+/** A connection that can't write, for another process's database. The last one to close leaves the log as it is. */
+export function openForReading(path: string): Connection {
+  const connection = new SqliteDatabase(path, { readonly: true, fileMustExist: true, timeout: busyMaxMs });
+  try {
+    assertLibrary(connection);
+    return connection;
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+}
+
+/**
+ * A connection that only reads a database which another thread of this process may be writing. Whoever closes last
+ * leaves no log and no shared index behind, as a read-only one would.
+ */
+export function openBeside(path: string): Connection {
+  const connection = new SqliteDatabase(path, { fileMustExist: true, timeout: busyMaxMs });
+  try {
+    assertLibrary(connection);
+    connection.pragma("synchronous = FULL");
+    connection.pragma("query_only = ON");
+    connection.pragma("cell_size_check = ON");
+    connection.pragma("trusted_schema = OFF");
+    return connection;
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+}
+
 /** Moves the whole log into the file and empties it, unless another reader or writer is in the way; never waits. */
 export function emptyLog(connection: Connection): void {
   connection.pragma("busy_timeout = 0");

@@ -2,7 +2,13 @@
 export { type FuzzOptions, runFuzz } from "../fuzz/run-fuzz.ts";
 export { findBundles, type SandBundles } from "../processes/sand-bundles.ts";
 export { createWorld, type SandWorld } from "../processes/sand-world.ts";
-export { daemonFailpoints, hostFailpoints, keeperFailpoints } from "../sweep/failpoint-names.ts";
+export { hasRadosgw, type Radosgw, startRadosgw } from "../processes/start-radosgw.ts";
+export {
+  boxStoreFailpoints,
+  daemonFailpoints,
+  hostFailpoints,
+  keeperFailpoints,
+} from "../sweep/failpoint-names.ts";
 export { type ChaosOptions, proveChaos } from "./chaos/prove-chaos.ts";
 export { type ParallelExitsOptions, proveParallelExits } from "./chaos/prove-parallel-exits.ts";
 export type { ProofResult } from "./proof-result.ts";
