@@ -1,7 +1,8 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { appendFileSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { encodeFrameHeader, segmentName } from "../src/spool/frame.ts";
 import { createSpoolReader } from "../src/spool/spool-reader.ts";
@@ -30,6 +31,23 @@ test("a reader follows the writer piece by piece over both streams", () => {
   expect(reader.read(4, 1000).map(({ offset, bytes }) => [offset, bytes.toString()])).toEqual([[3, "three"]]);
   writer.close();
 });
+
+test("a reader at the heels of the writer misses no frame where one segment ends and the next begins", async () => {
+  const last = 3_001;
+  const program = join(import.meta.dirname, "grow-spool.ts");
+  const child = spawn(process.execPath, [program, folder, String(last - 1)], { stdio: "inherit" });
+  const ended = new Promise((resolve) => child.once("exit", resolve));
+  const reader = createSpoolReader(folder);
+  let nextSeq = 2;
+  while (nextSeq <= last && child.exitCode === null) {
+    for (const { seq } of reader.read(nextSeq, 10_000)) {
+      expect(seq).toBe(nextSeq);
+      nextSeq += 1;
+    }
+    await nextTurn();
+  }
+  expect(await ended).toBe(0);
+}, 60_000);
 
 test("the first segment and the newest stay, and what follows a hole says where the streams stood", () => {
   const writer = createSpoolWriter(folder, 2, bounds);

@@ -50,6 +50,8 @@ export function createSpoolReader(folder: string): SpoolReader {
   function read(fromSeq: number, bytesMax: number): readonly SpoolFrame[] {
     const frames: SpoolFrame[] = [];
     let budget = bytesMax;
+    /** the segment that had a next one before it was looked at: nothing is written to it any more */
+    let sealed: number | undefined;
     let at = place !== undefined && place.nextSeq === fromSeq ? place : findSegment(folder, fromSeq);
     while (at !== undefined && budget > 0) {
       const scanned = scanSegment(folder, at, fromSeq, budget);
@@ -59,7 +61,9 @@ export function createSpoolReader(folder: string): SpoolReader {
       if (scanned.isAtEnd) {
         const following = nextSegment(folder, at.index);
         if (following === undefined) break;
-        at = { index: following, at: segmentHeaderBytes, nextSeq: at.nextSeq };
+        // Its last frames may have come after our look and before the next segment: they are looked for once more.
+        if (sealed === at.index) at = { index: following, at: segmentHeaderBytes, nextSeq: at.nextSeq };
+        else sealed = at.index;
       }
     }
     const last = frames.at(-1);
