@@ -22,12 +22,13 @@ async function failureOf(work: Promise<unknown>): Promise<{ code: Code; sand: st
   return { code: error.code, sand: error.metadata.get("x-sand-code") };
 }
 
-const hasZsh = existsSync("/usr/bin/zsh") || existsSync("/bin/zsh");
+const isZshRequired = process.env.SAND_TEST_REQUIRE?.split(",").includes("zsh") ?? false;
+const hasZsh = isZshRequired || existsSync("/usr/bin/zsh") || existsSync("/bin/zsh");
 const hasPwsh = ["/usr/bin/pwsh", "/opt/microsoft/powershell/7/pwsh"].some((path) => existsSync(path));
 
 describe.each([
   ["bash", true, "shopt -s extglob", "shopt -q extglob"],
-  // As a package of Debian; where it isn't installed there is nothing to test.
+  // As a package of Debian; where it isn't installed nor required there is nothing to test.
   ["zsh", hasZsh, "setopt extendedglob", "[[ -o extendedglob ]]"],
 ])("%s", (shell, isInstalled, setOption, askOption) => {
   test.skipIf(!isInstalled)(

@@ -8,8 +8,9 @@
  * 3. Functions and aliases of the session may have any name, also of a builtin. Ours run by `builtin`, and aliases are
  *    made last.
  */
+import { changeFolder, commandStub, saveAtExit, saveLines } from "./posix-text.ts";
 import type { LoadPlan, ShellProgram, StateDescriptors } from "./shell-program.ts";
-import { keepOptions, quoteWord, type StateRecord, stateMagic } from "./shell-state.ts";
+import { keepOptions, type StateRecord, stateMagic } from "./shell-state.ts";
 
 /** variables that belong to the one process; `__sand_` is ours */
 const processVariables =
@@ -66,23 +67,15 @@ const noSaveProgram = `__sand_finish() { builtin return "$1"; }
 function argv(
   path: string,
   command: string,
-  { load }: StateDescriptors,
+  descriptors: StateDescriptors,
   isLogin: boolean,
 ): readonly string[] {
-  // On one line, so that what the command says of its own lines is right, and so that no alias is known when it is read.
-  const stub = [
-    `IFS= builtin read -r -d "" -u ${load} __sand_load`,
-    `builtin exec ${load}<&-`,
-    "__sand_command=$1",
-    "builtin shift",
-    'builtin eval "$__sand_load"',
-    'builtin eval "$__sand_command"',
-    '{ __sand_finish "$?" "$@"; } 2>/dev/null',
-  ].join("; ");
+  const stub = commandStub(descriptors);
   return [path, ...(isLogin ? ["--login"] : ["--noprofile"]), "--norc", "-c", stub, "bash", command];
 }
 
-function loadText({ records, cwd, unset, saves, keepErrexit, descriptors }: LoadPlan): string {
+function loadText(plan: LoadPlan): string {
+  const { records, cwd, unset, keepErrexit } = plan;
   const of = (kind: StateRecord["kind"]) => records.filter((record) => record.kind === kind);
   const dropped = new Set([...droppedOptions, ...(keepErrexit ? [] : ["errexit"])]);
   // A value may hold a line that looks like another variable's, which is then told twice.
@@ -92,8 +85,7 @@ function loadText({ records, cwd, unset, saves, keepErrexit, descriptors }: Load
   const own = isNew ? [] : ownVariables.filter((name) => !variables.some((record) => record.name === name));
   const gone = [...new Set([...unset, ...own])];
   const lines = [
-    saves ? saveProgram : noSaveProgram,
-    ...(saves ? [`builtin exec {__sand_fd}>&${descriptors.save} ${descriptors.save}>&-`] : []),
+    ...saveLines(plan, { save: saveProgram, noSave: noSaveProgram }),
     "builtin shopt -s expand_aliases",
     ...of("shopt").flatMap(({ code }) => keepOptions(code, droppedShopts).map((line) => `builtin ${line}`)),
     ...(gone.length === 0 ? [] : [`builtin unset -v ${gone.join(" ")}`]),
@@ -112,19 +104,12 @@ function loadText({ records, cwd, unset, saves, keepErrexit, descriptors }: Load
         .filter(isFlagged)
         .map((line) => `builtin ${line}`),
     ),
-    ...(saves ? [`builtin trap '{ [[ \${__sand_saved-} ]] || __sand_save "$@"; } 2>/dev/null' EXIT`] : []),
+    ...saveAtExit(plan),
     "builtin unset -v __sand_load",
     ...of("alias").map(({ code }) => code),
     ...of("options").flatMap(({ code }) => keepOptions(code, dropped).map((line) => `builtin ${line}`)),
   ];
   return `${lines.join("\n")}\n`;
-}
-
-function changeFolder(cwd: string | undefined): readonly string[] {
-  if (cwd === undefined) return [];
-  const gone = "sand: the folder of this session is gone: %s\\n";
-  const word = quoteWord(cwd);
-  return [`builtin cd -- ${word} 2>/dev/null || builtin printf ${quoteWord(gone)} ${word} >&2`];
 }
 
 /**

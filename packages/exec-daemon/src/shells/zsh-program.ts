@@ -2,6 +2,7 @@
  * zsh for sessions, by the same rules as bash (`bash-program.ts`). A function's content is given back to the shell's own
  * table of functions, which needs no parsing of what it prints.
  */
+import { changeFolder, commandStub, saveAtExit, saveLines } from "./posix-text.ts";
 import type { LoadPlan, ShellProgram, StateDescriptors } from "./shell-program.ts";
 import { keepOptions, quoteWord, type StateRecord, stateMagic } from "./shell-state.ts";
 
@@ -72,30 +73,22 @@ const noSaveProgram = `__sand_finish() { builtin return $1; }
 function argv(
   path: string,
   command: string,
-  { load }: StateDescriptors,
+  descriptors: StateDescriptors,
   isLogin: boolean,
 ): readonly string[] {
-  const stub = [
-    `IFS= builtin read -r -d "" -u ${load} __sand_load`,
-    `builtin exec ${load}<&-`,
-    "__sand_command=$1",
-    "builtin shift",
-    'builtin eval "$__sand_load"',
-    'builtin eval "$__sand_command"',
-    '{ __sand_finish "$?" "$@"; } 2>/dev/null',
-  ].join("; ");
+  const stub = commandStub(descriptors);
   return [path, ...(isLogin ? ["--login"] : ["-f"]), "-c", stub, "zsh", command];
 }
 
-function loadText({ records, cwd, unset, saves, keepErrexit, descriptors }: LoadPlan): string {
+function loadText(plan: LoadPlan): string {
+  const { records, cwd, unset, keepErrexit } = plan;
   const of = (kind: StateRecord["kind"]) => records.filter((record) => record.kind === kind);
   const dropped = new Set([...droppedOptions, ...(keepErrexit ? [] : ["errexit", "errreturn"])]);
   const variables = of("variable").filter(isVariable);
   const own = records.length === 0 ? [] : ownVariables;
   const gone = [...new Set([...unset, ...own])].filter((name) => !variables.some((row) => row.name === name));
   const lines = [
-    saves ? saveProgram : noSaveProgram,
-    ...(saves ? [`builtin exec {__sand_fd}>&${descriptors.save} ${descriptors.save}>&-`] : []),
+    ...saveLines(plan, { save: saveProgram, noSave: noSaveProgram }),
     "builtin zmodload zsh/parameter",
     // One that is there already may be of another type.
     ...(gone.length === 0 ? [] : [`builtin unset ${gone.join(" ")}`]),
@@ -109,7 +102,7 @@ function loadText({ records, cwd, unset, saves, keepErrexit, descriptors }: Load
       `__sand_key=${quoteWord(name)}`,
       `functions[$__sand_key]=${quoteWord(code)}`,
     ]),
-    ...(saves ? [`builtin trap '{ [[ -n \${__sand_saved-} ]] || __sand_save "$@"; } 2>/dev/null' EXIT`] : []),
+    ...saveAtExit(plan),
     "builtin unset __sand_load",
     ...of("alias").map(({ code }) => code),
     ...of("options").map(({ code }) => toOptions(code, dropped)),
@@ -123,13 +116,6 @@ function toOptions(listing: string, dropped: ReadonlySet<string>): string {
   const named = (word: string) =>
     lines.flatMap((line) => (line.startsWith(`${word} `) ? [line.slice(word.length + 1)] : []));
   return `builtin unsetopt ${named("unsetopt").join(" ")}; builtin setopt ${named("setopt").join(" ")}`;
-}
-
-function changeFolder(cwd: string | undefined): readonly string[] {
-  if (cwd === undefined) return [];
-  const gone = "sand: the folder of this session is gone: %s\\n";
-  const word = quoteWord(cwd);
-  return [`builtin cd -- ${word} 2>/dev/null || builtin printf ${quoteWord(gone)} ${word} >&2`];
 }
 
 function isVariable({ name, code }: StateRecord): boolean {
