@@ -12,6 +12,8 @@ export interface HostStatusDeps {
   readonly clock: Clock;
   activeAgentId(): AgentId | null;
   busyHistory(): { readonly lastBusyAtMs: number | null };
+  /** a turn of an earlier start may be about to go on */
+  mayGoOn(): boolean;
 }
 
 export function createHostStatus(deps: HostStatusDeps): HostStatus {
@@ -35,7 +37,7 @@ export function createHostStatus(deps: HostStatusDeps): HostStatus {
     version: deps.version,
     startedAt: deps.startedAt,
     activeAgentId: deps.activeAgentId,
-    isBusy: () => deps.queue.runningCount() > 0,
+    isBusy: () => deps.queue.runningCount() > 0 || deps.mayGoOn(),
     busyOnlyAwaitingApproval: () => false,
     lastBusyAtMs: () =>
       deps.queue.runningCount() > 0 ? deps.clock.nowMs() : deps.busyHistory().lastBusyAtMs,

@@ -23,6 +23,7 @@ import { type ActiveAgent, openActiveAgent } from "./agents/active-agent.ts";
 import { createAgentDirectory, emptyTrash } from "./agents/agent-directory.ts";
 import { agentsFolder } from "./agents/agent-files.ts";
 import { createAgentSwitches } from "./agents/agent-switches.ts";
+import { catchUpRoster } from "./agents/catch-up-roster.ts";
 import { createOpenAgents, type OpenAgents } from "./agents/open-agents.ts";
 import type { BoxKeeper, BoxPort } from "./box/box-port.ts";
 import { createBoxKeeper, type ReachableBoxKeeper } from "./box/create-box-keeper.ts";
@@ -66,13 +67,15 @@ export async function startHost(deps: HostDeps): Promise<Host> {
     const state = openState(deps, scope);
     const work = startWork(deps, scope, state);
     const url = await openDoors(deps, scope, state, work);
-    // `/health` answers meanwhile; a command that needs the roster brings the rest of it forward.
-    await state.index.catchUp();
-    // Only now, with the doors open: what these turns do is seen from its first event on.
-    for (const row of state.index.agents()) if (row.hasOpenTurn) work.queue.wake(row.agentId);
-    work.goesOn();
-    emptyTrash(config.dataRoot);
-    logger.info({ event: "host.started", url, agents: state.index.agents().length }, "the host is up");
+    scope.run("go on", async (signal) => {
+      // `/health` answers meanwhile, and a command that needs the roster brings the rest of it forward.
+      if (!(await catchUpRoster({ index: state.index, clock: deps.clock, logger }, signal))) return;
+      // Only now, with the doors open: what these turns do is seen from its first event on.
+      for (const row of state.index.agents()) if (row.hasOpenTurn) work.queue.wake(row.agentId);
+      work.goesOn();
+      emptyTrash(config.dataRoot);
+      logger.info({ event: "host.started", url, agents: state.index.agents().length }, "the host is up");
+    });
     return { url, close: () => scope.close(), [Symbol.asyncDispose]: () => scope.close() };
   } catch (error) {
     await scope.close();
@@ -116,6 +119,8 @@ interface HostWork {
   busyHistory(): { readonly lastBusyAtMs: number | null };
   /** whether something works on the agent's open turn, or will as soon as the turns of earlier starts go on */
   isWorkedOn(agentId: AgentId): boolean;
+  /** until the turns of earlier starts go on */
+  isComingUp(): boolean;
   /** the turns of earlier starts go on */
   goesOn(): void;
 }
@@ -135,6 +140,7 @@ function startWork(deps: HostDeps, scope: Scope, { open, publish, activeAgentId 
     box,
     ...started,
     isWorkedOn: (agentId) => !isUp || started.queue.isRunning(agentId),
+    isComingUp: () => !isUp,
     goesOn() {
       isUp = true;
     },
@@ -152,7 +158,10 @@ async function openDoors(deps: HostDeps, scope: Scope, state: HostState, work: H
   const rosterParts = { dataRoot, index, open, active, clock, ids, exclusive };
   const directory = createAgentDirectory({ ...rosterParts, isWorkedOn, stopTurns });
   const desk = createPromptDesk({ index, open, queue, clock, ids, activeAgentId });
-  const status = createHostStatus({ version, startedAt, queue, box, clock, activeAgentId, busyHistory });
+  const mayGoOn = () => work.isComingUp() && index.mayHaveOpenTurns();
+  const status = createHostStatus({
+    ...{ version, startedAt, queue, box, clock, activeAgentId, busyHistory, mayGoOn },
+  });
   const switches = createAgentSwitches({ open, clock, exclusive });
   const settings = openHostSettings({ dataRoot, index, logger });
   const handlers = createCommandHandlers({ directory, switches, settings, desk, status, ids });

@@ -29,6 +29,7 @@ export interface IndexReads {
   agents(): readonly StoredAgent[];
   /** when each row was written; costs no reading of the rows themselves */
   writtenTimes(): ReadonlyMap<AgentId, number>;
+  hasOpenTurns(): boolean;
   findNonce(nonce: ClientNonce): AgentId | undefined;
   findCreation(nonce: ClientNonce): Creation | undefined;
   counter(name: string): number;
@@ -104,6 +105,7 @@ function createReads(connection: Connection): IndexReads {
   const times = connection.prepare<unknown[], { agent_id: string; written_at_ms: number }>(
     "SELECT agent_id, written_at_ms FROM agents",
   );
+  const openTurn = connection.prepare("SELECT 1 FROM open_turns LIMIT 1");
   const nonce = connection.prepare<unknown[], string>("SELECT agent_id FROM nonces WHERE nonce = ?").pluck();
   const creation = connection.prepare<unknown[], { agent_id: string; digest: string }>(
     "SELECT agent_id, digest FROM creations WHERE nonce = ?",
@@ -113,6 +115,7 @@ function createReads(connection: Connection): IndexReads {
     agents: () => agents.all().map(agentFromRow),
     writtenTimes: () =>
       new Map(times.all().map((row) => [brandId<AgentId>(row.agent_id), row.written_at_ms])),
+    hasOpenTurns: () => openTurn.get() !== undefined,
     findNonce(key) {
       const agentId = nonce.get(key);
       return agentId === undefined ? undefined : brandId<AgentId>(agentId);

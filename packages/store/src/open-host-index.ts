@@ -46,6 +46,8 @@ export interface OpenedHostIndex extends HostIndex {
   readonly healthy: boolean;
   /** Brings the rows up to date without holding up anything else. Whoever needs them earlier doesn't have to wait. */
   catchUp(): Promise<void>;
+  /** Whether a turn of an earlier start may be open. Costs one look; before the rows are up to date it may be wrong one way. */
+  mayHaveOpenTurns(): boolean;
   /** To be called after each commit of an agent's events, before they are published: replay asks the rows who has what. */
   noteLastSeq(agentId: AgentId, seq: number): void;
 }
@@ -58,6 +60,8 @@ export function openHostIndex(options: OpenHostIndexOptions): OpenedHostIndex {
   refuseNetworkFileSystem(options.root);
   let known = 0;
   let checking = false;
+  // A log is left only by a process that was killed, and then the marks of open turns may not all be there.
+  const wasKilled = existsSync(`${join(options.root, indexFileName)}-wal`);
   let numbers: SeqAllocator | undefined;
   const file = createReopening<OpenedIndex>({
     open() {
@@ -98,7 +102,7 @@ export function openHostIndex(options: OpenHostIndexOptions): OpenedHostIndex {
   });
   const roster = createRoster({ group, clock: options.clock, logger: options.logger });
   const steps = createDeferredSteps(() => catchUp(options, file, roster));
-  return assemble(options, { file, seq, group, roster, steps });
+  return assemble(options, { file, seq, group, roster, steps, wasKilled });
 }
 
 interface Parts {
@@ -107,6 +111,7 @@ interface Parts {
   readonly group: GroupCommit<IndexTx>;
   readonly roster: Roster;
   readonly steps: DeferredSteps;
+  readonly wasKilled: boolean;
 }
 
 function assemble(options: OpenHostIndexOptions, parts: Parts): OpenedHostIndex {
@@ -143,6 +148,10 @@ function assemble(options: OpenHostIndexOptions, parts: Parts): OpenedHostIndex 
   return {
     seq,
     catchUp: steps.run,
+    mayHaveOpenTurns() {
+      if (steps.isDone) return roster.agents().some((row) => row.hasOpenTurn);
+      return parts.wasKilled || file.use().tx.hasOpenTurns();
+    },
     agents: () => rows().agents(),
     putAgent: (row) => rows().putAgent(row),
     removeAgent: (agentId) => rows().removeAgent(agentId),

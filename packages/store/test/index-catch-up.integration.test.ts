@@ -129,3 +129,25 @@ test("of a long ledger the newest nonces are read, down to where the index has t
   const found = [0, 1, 999, 1_000, 1_699].map((at) => next.findNonce(nonce(`nonce-${at}`)));
   expect(found).toEqual([undefined, ada, ada, ada, ada]);
 });
+
+test("before the rows are up to date, an open turn of an earlier start is never denied", async () => {
+  await makeStore("ada");
+  index.putAgent({ agentId: ada, summary: { name: "ada" }, lastSeq: 1, hasOpenTurn: false });
+  await restart();
+  expect(index.mayHaveOpenTurns()).toBe(false);
+  index.markOpenTurn(ada);
+  expect(index.mayHaveOpenTurns()).toBe(true);
+  await restart();
+  expect(index.mayHaveOpenTurns()).toBe(true);
+  // What a kill leaves: the files with their logs. Its marks may not have been written yet.
+  index.putAgent({ agentId: ada, summary: { name: "ada" }, lastSeq: 1, hasOpenTurn: false });
+  await restart();
+  expect(index.mayHaveOpenTurns()).toBe(false);
+  await index.commitHostEvent("agents", {});
+  await using copy = createStoreRig();
+  cpSync(rig.root, copy.root, { recursive: true, preserveTimestamps: true });
+  const found = copy.openIndex();
+  expect(found.mayHaveOpenTurns()).toBe(true);
+  await found.catchUp();
+  expect(found.mayHaveOpenTurns()).toBe(false);
+});
