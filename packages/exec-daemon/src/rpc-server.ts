@@ -5,6 +5,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { ConnectRouter } from "@connectrpc/connect";
+import { compressionGzip } from "@connectrpc/connect-node";
 import { bearerMatches, type Logger } from "@sand/node-kit";
 import { BoxError } from "@sand/protocol";
 import { endWhenStalled } from "./end-stalled.ts";
@@ -17,6 +18,9 @@ export interface RpcServer {
   readonly port: number;
   close(): Promise<void>;
 }
+
+/** no message is as large */
+const neverCompressed = 0xffff_ffff;
 
 export interface RpcServerDeps {
   readonly host: string;
@@ -39,8 +43,10 @@ export async function startRpcServer(deps: RpcServerDeps): Promise<RpcServer> {
       readMaxBytes: limits.requestMaxBytes,
       interceptors: [createErrorInterceptor(deps.log)],
       shutdownSignal: ending.signal,
-      // Loopback is fast; compressing a flood of output would only take its time from the command.
-      acceptCompression: [],
+      // What comes compressed is read. Answers are not: loopback is fast, and compressing a flood of output would only
+      // take its time from the command.
+      acceptCompression: [compressionGzip],
+      compressMinBytes: neverCompressed,
     },
   });
   const patience = {

@@ -1,8 +1,10 @@
 /** What comes to the port before a verb is reached: a bearer, an address, a message that can be read. */
 import { connect } from "node:net";
+import { gzipSync } from "node:zlib";
 import { createLogger } from "@sand/node-kit";
-import { Control } from "@sand/protocol/exec";
+import { Control, Files } from "@sand/protocol/exec";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { limits } from "../src/limits.ts";
 import { type RpcServer, startRpcServer } from "../src/rpc-server.ts";
 
 let server: RpcServer;
@@ -12,7 +14,14 @@ beforeAll(async () => {
     host: "127.0.0.1",
     port: 0,
     token: "right",
-    routes: (router) => router.service(Control, { ping: (request) => ({ nonce: request.nonce }) }),
+    routes: (router) => {
+      router.service(Control, { ping: (request) => ({ nonce: request.nonce }) });
+      router.service(Files, {
+        async *watch({ path }) {
+          yield { event: { case: "overflow" as const, value: { reason: path } } };
+        },
+      });
+    },
     log: createLogger({ name: "test", level: "silent" }),
   });
 });
@@ -72,4 +81,57 @@ test("a connection that says nothing, or half of something, is given up and make
 test("a path that isn't there tells nothing without a bearer", async () => {
   expect(await answerTo(["POST /nothing HTTP/1.1", "host: a"])).toMatch(/^HTTP\/1\.1 401 /u);
   expect(await answerTo(["POST /nothing HTTP/1.1", "host: a", bearer])).toMatch(/^HTTP\/1\.1 404 /u);
+});
+
+async function post(method: string, headers: Record<string, string>, body: Buffer): Promise<string> {
+  const answer = await fetch(`http://127.0.0.1:${server.port}/exec.v1.${method}`, {
+    ...{ method: "POST", body, headers: { authorization: "Bearer right", ...headers } },
+  });
+  return `${answer.status} ${answer.headers.get("content-encoding") ?? "plain"} ${await answer.text()}`;
+}
+
+/** One message of a stream: a flag, four bytes of length, and the message. */
+function frame(isCompressed: boolean, text: string): Buffer {
+  const body = isCompressed ? gzipSync(text) : Buffer.from(text);
+  const head = Buffer.alloc(5);
+  head.writeUInt8(isCompressed ? 1 : 0);
+  head.writeUInt32BE(body.length, 1);
+  return Buffer.concat([head, body]);
+}
+
+test("a compressed message is read, and the answer is plain", async () => {
+  const headers = {
+    "content-type": "application/json",
+    "content-encoding": "gzip",
+    "accept-encoding": "gzip",
+  };
+  const nonce = "n".repeat(5_000);
+  const answer = await post("Control/Ping", headers, gzipSync(JSON.stringify({ nonce })));
+  expect(answer).toMatch(/^200 plain /u);
+  expect(answer).toContain(nonce);
+});
+
+test("a compressed message of a stream is read where a header says how", async () => {
+  const headers = { "content-type": "application/connect+json", "connect-content-encoding": "gzip" };
+  expect(await post("Files/Watch", headers, frame(true, '{"path":"named"}'))).toContain('"reason":"named"');
+});
+
+test("one that no header names is the caller's fault, and says what is missing", async () => {
+  const headers = { "content-type": "application/connect+json" };
+  const answer = await post("Files/Watch", headers, frame(true, '{"path":"unnamed"}'));
+  expect(answer).toContain('"code":"invalid_argument"');
+  expect(answer).toContain("connect-content-encoding");
+  expect(await post("Files/Watch", headers, frame(false, '{"path":"plain"}'))).toContain('"reason":"plain"');
+});
+
+test("another compression is refused by name, and one that holds too much is too large", async () => {
+  const json = { "content-type": "application/json" };
+  const other = await post("Control/Ping", { ...json, "content-encoding": "br" }, Buffer.from("x"));
+  expect(other).toMatch(/unimplemented[\s\S]*gzip/u);
+  const bomb = gzipSync(Buffer.alloc(limits.requestMaxBytes + 1, 0x20));
+  expect(await post("Control/Ping", { ...json, "content-encoding": "gzip" }, bomb)).toContain(
+    "resource_exhausted",
+  );
+  const torn = await post("Control/Ping", { ...json, "content-encoding": "gzip" }, Buffer.from("no gzip"));
+  expect(torn).toMatch(/^400 /u);
 });
