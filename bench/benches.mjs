@@ -42,14 +42,16 @@ export const benches = {
     about: [
       "A command through the daemon: it is recorded durably before it starts, and outlives the daemon. The base line",
       "keeps nothing. The spool holds 8 MiB, so of a flood a reader gets what it can and is told what it missed: `taken`",
-      "is how fast the command may write, `delivered` what came to the reader.",
+      "is how fast the command may write, `delivered` what came to the reader. Beside that stand the floors: a bare spawn",
+      "with the syncs of a durable intent, and plain HTTP between two processes, which has neither a file nor messages.",
     ].join(" "),
     run: benchExec,
   },
   "pty-echo": {
     about: [
       "One key typed into `cat` in a terminal, and its echo. A terminal with nothing around it needs some hundredths of a",
-      "millisecond, less than any socket takes; so the second pair of lines stands beside a bare socket before one.",
+      "millisecond, less than any socket takes: a bare socket before one alone takes two to five times that. So the",
+      "second pair of lines stands beside a bare socket before one, and that is what can be met.",
     ].join(" "),
     run: benchPtyEcho,
   },

@@ -6,6 +6,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { createTempFolder } from "../packages/testkit/src/index.ts";
+import { takeOutput } from "./load/take-output.mjs";
 import { readCpuMs, readResidentMb, startDaemon } from "./measure/host-process.mjs";
 import { runNode } from "./measure/run-process.mjs";
 import { line, median } from "./measure/statistics.mjs";
@@ -34,7 +35,12 @@ async function openDaemon(folder, keeper) {
       },
     ],
   });
-  return { ...daemon, processes: createClient(Processes, transport), folder };
+  return {
+    ...daemon,
+    processes: createClient(Processes, transport),
+    folder,
+    url: `http://127.0.0.1:${rpcPort}`,
+  };
 }
 
 let count = 0;
@@ -74,6 +80,25 @@ async function streamOverRpc({ processes }, keeper) {
   return { taken: streamedBytes / 1e6 / seconds, delivered: bytes / 1e6 / seconds };
 }
 
+/** Every byte, by a reader that only counts. The command begins when it has surely attached. */
+async function streamOffWire({ processes, url }) {
+  count += 1;
+  const processId = `wire-${count}`;
+  await processes.start({ processId, command: { case: "shell", value: `sleep 0.3; ${floodText}` } });
+  const { bytes, ms } = await takeOutput({ url, token, processId });
+  if (bytes < streamedBytes) throw new Error(`${bytes} bytes came off the wire`);
+  return streamedBytes / 1e3 / ms;
+}
+
+/** What is between no daemon and ours at least: the intent on the disk, and a socket. */
+async function measureFloors(folder, seen) {
+  const intents = await runNode(join(import.meta.dirname, "baseline/intent-loop.mjs"), [folder, runsEach]);
+  seen["intent bare"].push(median(intents));
+  seen["http bare"].push(
+    await runNode(join(import.meta.dirname, "baseline/http-stream.mjs"), [streamedBytes]),
+  );
+}
+
 async function streamBare() {
   const [run] = await runBare(1, ["/bin/sh", "-c", floodText]);
   if (run.bytes !== streamedBytes) throw new Error(`${run.bytes} bytes came through the bare pipe`);
@@ -111,8 +136,14 @@ async function measureRound(keeper, seen) {
     seen[`${name} ${keeper}`].push(await medianOf(times, () => runOverRpc(daemon, args)));
     if (name === "true") seen[`cpu ${keeper}`].push((readCpuMs(daemon.pid) - cpuBefore) / times);
   }
+  if (keeper === "shim") {
+    await measureFloors(temp.path, seen);
+    seen["wire shim"].push(await streamOffWire(daemon));
+  }
   seen["stream bare"].push(await streamBare());
+  const floodBefore = readCpuMs(daemon.pid);
   const { taken, delivered } = await streamOverRpc(daemon, keeper);
+  seen[`flood-cpu ${keeper}`].push(readCpuMs(daemon.pid) - floodBefore);
   seen[`stream ${keeper}`].push(taken);
   seen[`delivered ${keeper}`].push(delivered);
   seen[`resident ${keeper}`].push(await measureKeepers(daemon));
@@ -124,8 +155,9 @@ export async function benchExec({ rounds, report }) {
     `${name} shim`,
     `${name} node`,
   ]);
-  const kinds = ["resident", "cpu", "delivered"];
+  const kinds = ["resident", "cpu", "flood-cpu", "delivered"];
   const more = ["shim", "node"].flatMap((keeper) => kinds.map((kind) => `${kind} ${keeper}`));
+  more.push("intent bare", "http bare", "wire shim");
   const seen = Object.fromEntries([...names, ...more].map((name) => [name, []]));
   for (let round = 0; round < rounds; round += 1) {
     for (const keeper of ["shim", "node"]) await measureRound(keeper, seen);
@@ -149,19 +181,37 @@ function describeFigures(seen) {
     line("the same, Node keepers", ratio("node", "node"), {}),
     line("run and exit of `true` beside a bare spawn, shim", ratio("true", "shim"), atMost(1.3)),
     line("the same, Node keepers", ratio("true", "node"), {}),
+    line(
+      "run and exit of `true` beside a bare spawn and a durable intent, shim",
+      seen["true shim"].map((value, at) => value / (bare("true", 0)[at] + seen["intent bare"][at])),
+      {},
+    ),
     line("output taken beside a bare pipe, shim", ratio("stream", "shim"), {
       bound: "≥ 0.7×",
       met: (value) => value >= 0.7,
     }),
     line("the same, Node keepers", ratio("stream", "node"), {}),
+    line(
+      "every byte off the wire beside plain HTTP between two processes, shim",
+      seen["wire shim"].map((value, at) => value / seen["http bare"][at]),
+      {},
+    ),
+    line("a durable intent alone", seen["intent bare"], { unit: "ms" }),
     ...["true bare", "true shim", "true node"].map((name) =>
       line(`run and exit: ${name}`, seen[name], { unit: "ms" }),
     ),
-    ...["stream bare", "stream shim", "delivered shim", "stream node", "delivered node"].map((name) =>
-      line(`256 MiB of output: ${name}`, seen[name], { unit: "MB/s" }),
-    ),
+    ...[
+      "stream bare",
+      "http bare",
+      "wire shim",
+      "stream shim",
+      "delivered shim",
+      "stream node",
+      "delivered node",
+    ].map((name) => line(`256 MiB of output: ${name}`, seen[name], { unit: "MB/s" })),
     ...["shim", "node"].flatMap((keeper) => [
       line(`daemon's processor time for one run, ${keeper}`, seen[`cpu ${keeper}`], { unit: "ms" }),
+      line(`daemon's processor time for 256 MiB, ${keeper}`, seen[`flood-cpu ${keeper}`], { unit: "ms" }),
       line(`resident memory of what keeps one command, ${keeper}`, seen[`resident ${keeper}`], {
         unit: "MB",
       }),

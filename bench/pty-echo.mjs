@@ -87,8 +87,8 @@ export async function benchPtyEcho({ rounds, report }) {
   return [
     line("a key's echo beside a bare terminal, shim", beside("shim", "bare"), atMost(1.5)),
     line("the same, node-pty", beside("node", "bare"), atMost(1.5)),
-    line("beside a terminal behind a bare socket, shim", beside("shim", "relay"), {}),
-    line("the same, node-pty", beside("node", "relay"), {}),
+    line("beside a terminal behind a bare socket, shim", beside("shim", "relay"), atMost(1.5)),
+    line("the same, node-pty", beside("node", "relay"), atMost(1.5)),
     ...Object.entries(seen).map(([name, values]) => line(`a key's echo: ${name}`, values, { unit: "ms" })),
   ];
 }
