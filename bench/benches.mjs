@@ -4,8 +4,10 @@ import { benchDaemon } from "./daemon.mjs";
 import { benchExec } from "./exec.mjs";
 import { benchFanOut } from "./fan-out.mjs";
 import { benchFiles } from "./files.mjs";
+import { benchGroupCommit } from "./group-commit.mjs";
 import { benchGrowth } from "./growth.mjs";
 import { benchGrowthMillion } from "./growth-million.mjs";
+import { benchLoopDelay } from "./loop-delay.mjs";
 import { benchPeer } from "./peer.mjs";
 import { benchPtyEcho } from "./pty-echo.mjs";
 import { benchRest } from "./rest.mjs";
@@ -21,6 +23,20 @@ export const benches = {
       "How long `/health` takes beside the load stands for the delay of the event loop, seen from outside.",
     ].join(" "),
     run: benchAccept,
+  },
+  "loop-delay": {
+    about: [
+      "How late the event loop runs what is due while 64 connections post prompts; by the monitor of Node inside the",
+      "process. ADR 0023 says what follows from it.",
+    ].join(" "),
+    run: benchLoopDelay,
+  },
+  "group-commit": {
+    about: [
+      "Prompts that wait at the same time share a commit. A ratio below 1× at one connection is the price of an HTTP",
+      "request and of some dozen pages beside one page; above it, what sharing gives.",
+    ].join(" "),
+    run: benchGroupCommit,
   },
   start: {
     about: [
@@ -42,16 +58,14 @@ export const benches = {
     about: [
       "A command through the daemon: it is recorded durably before it starts, and outlives the daemon. The base line",
       "keeps nothing. The spool holds 8 MiB, so of a flood a reader gets what it can and is told what it missed: `taken`",
-      "is how fast the command may write, `delivered` what came to the reader. Beside that stand the floors: a bare spawn",
-      "with the syncs of a durable intent, and plain HTTP between two processes, which has neither a file nor messages.",
+      "is how fast the command may write, `delivered` what came to the reader.",
     ].join(" "),
     run: benchExec,
   },
   "pty-echo": {
     about: [
       "One key typed into `cat` in a terminal, and its echo. A terminal with nothing around it needs some hundredths of a",
-      "millisecond, less than any socket takes: a bare socket before one alone takes two to five times that. So the",
-      "second pair of lines stands beside a bare socket before one, and that is what can be met.",
+      "millisecond, less than any socket takes; so the second pair of lines stands beside a bare socket before one.",
     ].join(" "),
     run: benchPtyEcho,
   },

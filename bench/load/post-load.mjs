@@ -1,7 +1,7 @@
 /**
  * Posts over a fixed number of connections, each as soon as its last answer is there, and prints what came of it.
  *
- * `{n}` in the body becomes a number that no other post of this run has. Beside the load, one more connection asks for
+ * `{n}` in the body becomes a number that no other post of this run has, and `{agent}` one of `agents` in turn. Beside the load, one more connection asks for
  * `probePath` in turn: how long that takes is what the server's event loop makes others wait.
  */
 
@@ -12,6 +12,7 @@ const plan = JSON.parse(readFileSync(0, "utf8"));
 const target = new URL(plan.url);
 const agent = new Agent({ keepAlive: true, maxSockets: plan.connections });
 const probeAgent = new Agent({ keepAlive: true, maxSockets: 1 });
+const agents = plan.agents ?? [];
 const latenciesMs = [];
 const probesMs = [];
 let refused = 0;
@@ -35,7 +36,8 @@ function isOver() {
 
 async function post() {
   sent += 1;
-  const body = plan.body.replaceAll("{n}", `${plan.mark}-${sent}`);
+  const agentId = agents[sent % agents.length] ?? "";
+  const body = plan.body.replaceAll("{n}", `${plan.mark}-${sent}`).replaceAll("{agent}", agentId);
   const headers = { ...plan.headers, "content-length": Buffer.byteLength(body) };
   const startedMs = performance.now();
   const status = await ask({ method: "POST", path: target.pathname, agent, headers }, body);

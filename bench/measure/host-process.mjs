@@ -54,9 +54,10 @@ function launch(file, { folder, env, prefix }) {
   return {
     child,
     ended,
-    /** in order, so that everything is on disk; by force when that takes too long */
-    async stop() {
-      if (child.exitCode === null && child.signalCode === null) child.kill("SIGTERM");
+    /** In order, so that everything is on disk; by force when that takes too long. `pid`: the program's own. */
+    async stop(pid = child.pid) {
+      // What runs the program (a tracer) would end alone and leave it behind.
+      if (child.exitCode === null && child.signalCode === null) process.kill(pid, "SIGTERM");
       const force = setTimeout(() => child.kill("SIGKILL"), 15_000);
       await ended;
       clearTimeout(force);
@@ -100,7 +101,8 @@ export async function startHost({ folder, env = {}, prefix = [], file = findBund
   const url = `http://127.0.0.1:${found.port}`;
   await poll("the host's health", () => isHealthy(url), program);
   const readyMs = performance.now() - startedMs;
-  return { url, pid: found.pid, readyMs, stop: program.stop, [Symbol.asyncDispose]: program.stop };
+  const stop = () => program.stop(found.pid);
+  return { url, pid: found.pid, readyMs, stop, [Symbol.asyncDispose]: stop };
 }
 
 export async function startDaemon({ folder, env = {}, prefix = [], file = findBundles("shipped").daemon }) {
