@@ -22,20 +22,17 @@ export function encodeEvent(event: Event): readonly Uint8Array[] {
   return [encodeOutputHead(event.seq, event.kind.value), event.kind.value.data];
 }
 
+/** From the inside out, since each length is in front of what it counts; a writer is empty again when it has finished. */
 function encodeOutputHead(seq: bigint, { stream, offset, data }: Output): Buffer {
-  const inner = new BinaryWriter();
-  if (stream !== 0) inner.tag(fields.stream, WireType.Varint).int32(stream);
-  if (offset !== 0n) inner.tag(fields.offset, WireType.Varint).uint64(offset);
-  const output = inner.tag(fields.data, WireType.LengthDelimited).uint32(data.length).finish();
+  const writer = new BinaryWriter();
+  if (stream !== 0) writer.tag(fields.stream, WireType.Varint).int32(stream);
+  if (offset !== 0n) writer.tag(fields.offset, WireType.Varint).uint64(offset);
+  const output = writer.tag(fields.data, WireType.LengthDelimited).uint32(data.length).finish();
   const outputBytes = output.length + data.length;
-  const event = new BinaryWriter()
-    .tag(fields.seq, WireType.Varint)
-    .uint64(seq)
-    .tag(fields.output, WireType.LengthDelimited)
-    .uint32(outputBytes)
-    .finish();
+  writer.tag(fields.seq, WireType.Varint).uint64(seq);
+  const event = writer.tag(fields.output, WireType.LengthDelimited).uint32(outputBytes).finish();
   const eventBytes = event.length + outputBytes;
-  const head = new BinaryWriter().tag(fields.event, WireType.LengthDelimited).uint32(eventBytes).finish();
+  const head = writer.tag(fields.event, WireType.LengthDelimited).uint32(eventBytes).finish();
   return Buffer.concat([prefix(0, head.length + eventBytes), head, event, output]);
 }
 
