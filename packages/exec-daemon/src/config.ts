@@ -33,6 +33,8 @@ export interface DaemonConfig {
   readonly isPtyPortFixed: boolean;
   readonly ptyAllowedOrigins: readonly string[];
   readonly token: string;
+  /** where it was read from; absent: it came another way */
+  readonly tokenFile: string | undefined;
   /** files that hold secrets; masked from commands and from the file operations */
   readonly secretFiles: readonly string[];
   readonly dataRoot: string;
@@ -200,6 +202,7 @@ export function parseDaemonConfig(env: Env): DaemonConfig {
     isPtyPortFixed: values.ptyPort !== null,
     ptyAllowedOrigins: values.ptyAllowedOrigins.split(",").flatMap((origin) => origin.trim() || []),
     token,
+    tokenFile: values.tokenFile === "" ? undefined : resolve(values.tokenFile),
     secretFiles: secretFiles.map((path) => resolve(path)),
     dataRoot,
     pluginsRoot: resolve(values.pluginsRoot || `${dataRoot}-plugins`),

@@ -34,6 +34,7 @@ import { startTerminals } from "./pty/start-terminals.ts";
 import { createRoutes } from "./routes.ts";
 import { startRpcServer } from "./rpc-server.ts";
 import { openShells } from "./shells/open-shells.ts";
+import { keepTokenFile } from "./token-file.ts";
 
 export interface Daemon extends AsyncDisposable {
   readonly port: number;
@@ -108,6 +109,7 @@ async function open(deps: DaemonDeps, scope: Scope, identity: ProcessIdentity): 
     startedAtMs: systemClock.nowMs(),
   });
   startUpkeep(scope, ledger, keeper);
+  keepTokenFile(scope, config);
   log.info(
     { event: "daemon.started", port: server.port, executions: ledger.list().length },
     "the exec-daemon is ready",

@@ -1,5 +1,5 @@
 /** The host's keeper of the box against the real daemon's program. */
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -161,6 +161,31 @@ test("a daemon that doesn't take our token is absent as unauthorized, and nothin
   await readyBox(keeperWith());
   const state = await keeperWith({ token: "another" }).ensure();
   expect(state).toMatchObject({ state: "absent", code: "box/unauthorized" });
+});
+
+test.each([
+  ["is junk", (path: string) => writeFileSync(path, "no token\nat all\u0000")],
+  ["is another token", (path: string) => writeFileSync(path, "another-token-of-the-right-shape")],
+  ["is gone", (path: string) => rmSync(path)],
+])("when the file of the token %s, the daemon that runs mends it and is found", async (_what, spoil) => {
+  await readyBox(keeperWith());
+  const path = join(folder, "exec-daemon.token");
+  const [pid, token] = [readDaemonPid(), readFileSync(path, "utf8")];
+  spoil(path);
+  expect((await (await readyBox(keeperWith())).ping()).pid).toBe(pid);
+  expect(readFileSync(path, "utf8")).toBe(token);
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+});
+
+test.each([
+  ["holds junk", "no token\nat all\u0000", 0o600],
+  ["may be read by others", "a-token-that-others-have-seen", 0o644],
+])("a file of the token that %s is made anew with the next daemon", async (_what, text, mode) => {
+  const path = join(folder, "exec-daemon.token");
+  writeFileSync(path, text, { mode });
+  await readyBox(keeperWith());
+  expect(readFileSync(path, "utf8").trim()).toMatch(/^[0-9a-f]{64}$/u);
+  expect(statSync(path).mode & 0o777).toBe(0o600);
 });
 
 test("another workspace's daemon on the usual port is not ours, unless we are told to use it", async () => {

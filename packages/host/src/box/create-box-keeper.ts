@@ -47,6 +47,8 @@ function isSame(a: Address, b: Address): boolean {
 /** how long a daemon that we start, or that its supervisor starts, may take until it answers */
 const appearMaxMs = 30_000;
 const lookEveryMs = 100;
+/** how long a daemon may take to see that the file of its token was changed */
+const healMaxMs = 5_000;
 
 export interface ReachableBoxKeeper extends BoxKeeper {
   readonly reach: ReachBox;
@@ -123,7 +125,7 @@ export function createBoxKeeper(deps: BoxKeeperDeps): ReachableBoxKeeper {
 
   async function find(): Promise<BoxState> {
     try {
-      const found = await look();
+      const found = await lookUntilHealed();
       if (found !== undefined) return found;
       const daemon = deps.exec.useExisting ? undefined : await start();
       return await awaitAnswer(daemon);
@@ -132,6 +134,18 @@ export function createBoxKeeper(deps: BoxKeeperDeps): ReachableBoxKeeper {
       const reason = error instanceof Error ? error.message : String(error);
       deps.logger.error({ event: "box.failed", err: error }, "the exec-daemon could not be found or started");
       return absent(reason);
+    }
+  }
+
+  /** A daemon of ours that refuses us mends the file of its token within moments. */
+  async function lookUntilHealed(): Promise<BoxState | undefined> {
+    const untilMs = deps.clock.nowMs() + healMaxMs;
+    for (;;) {
+      const found = await look();
+      const isRefused = found?.state === "absent" && found.code === "box/unauthorized";
+      const isOurs = !deps.exec.useExisting && readDiscoveredPort(deps.dataRoot) !== undefined;
+      if (!isRefused || !isOurs || deps.exec.token !== null || deps.clock.nowMs() > untilMs) return found;
+      await deps.clock.sleep(lookEveryMs, closing.signal);
     }
   }
 
