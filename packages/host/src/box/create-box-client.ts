@@ -19,6 +19,7 @@ import { attachExecution } from "./attach-execution.ts";
 import { askBox, callBox } from "./box-call.ts";
 import type { BoxPort, SignalScope, StartSpec, StdinOutcome } from "./box-port.ts";
 import { createBoxFiles } from "./create-box-files.ts";
+import { createDirectUnary } from "./direct-unary.ts";
 import { toCursor, toEvent, toExecutionView } from "./from-wire.ts";
 
 export interface BoxClientDeps {
@@ -130,22 +131,26 @@ interface Clients {
 
 /** The clients for the address of the moment; made anew only when it changes. */
 function createClients(deps: BoxClientDeps): () => Clients {
+  const token = (): string => (typeof deps.token === "string" ? deps.token : deps.token());
   const authorize: Interceptor = (next) => (request) => {
-    const token = typeof deps.token === "string" ? deps.token : deps.token();
-    request.header.set("authorization", `Bearer ${token}`);
+    request.header.set("authorization", `Bearer ${token()}`);
     return next(request);
   };
   let made: { readonly baseUrl: string; readonly clients: Clients } | undefined;
   return () => {
     const baseUrl = deps.baseUrl();
     if (made?.baseUrl === baseUrl) return made.clients;
-    const transport = createConnectTransport({
+    const streaming = createConnectTransport({
       baseUrl,
       httpVersion: "1.1",
       interceptors: [authorize],
       acceptCompression: [],
       readMaxBytes: answerMaxBytes,
     });
+    const transport = {
+      unary: createDirectUnary({ baseUrl, token, answerMaxBytes }),
+      stream: streaming.stream,
+    };
     const clients = {
       processes: createClient(Processes, transport),
       files: createClient(Files, transport),
