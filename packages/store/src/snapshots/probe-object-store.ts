@@ -13,6 +13,8 @@ import { type EtagStyle, type ObjectStore, storeKeys } from "./object-store.ts";
 export type StoreProtocol = { readonly kind: "cas"; readonly style: EtagStyle } | { readonly kind: "lease" };
 
 const racers = 6;
+/** long enough to be on its way for a while: what is checked only before it arrives shows then */
+const racedBytes = 262_144;
 
 export async function probeObjectStore(store: ObjectStore): Promise<StoreProtocol> {
   const base = `${storeKeys.probe}${randomBytes(8).toString("hex")}`;
@@ -54,12 +56,16 @@ async function probeCreate(store: ObjectStore, key: string): Promise<boolean> {
 }
 
 async function probeRace(store: ObjectStore, key: string): Promise<void> {
-  const claims = Array.from({ length: racers }, (_, index) => store.create(key, text(`racer ${index}`)));
+  const claims = Array.from({ length: racers }, (_, index) => store.create(key, racedBody(index)));
   const outcomes = await Promise.all(claims);
   const winners = outcomes.flatMap((outcome, index) => (outcome.kind === "created" ? [index] : []));
-  if (winners.length !== 1 || (await readText(store, key)) !== `racer ${winners[0]}`) {
+  if (winners.length !== 1 || (await readText(store, key)) !== textOf(racedBody(winners[0] ?? 0))) {
     throw refuse("of several that create one object at once not exactly one succeeds");
   }
+}
+
+function racedBody(index: number): Uint8Array {
+  return text(`racer ${index} `.repeat(Math.ceil(racedBytes / 8)));
 }
 
 /** The spelling that the store understands, or nothing when it understands neither. */
