@@ -4,7 +4,7 @@
  *
  * | file            | written by | when and how                                                              |
  * |-----------------|------------|---------------------------------------------------------------------------|
- * | `start.json`    | daemon     | the intent and what to run; synced before anything is started. A torn one   |
+ * | `start.json`    | daemon     | the intent and what to run; synced before it is claimed. A torn one         |
  * |                 |            | without a claim is one that a power cut kept from being accepted            |
  * | `claim.json`    | keeper     | its identity; linked into place, so of two keepers one wins; before a spawn  |
  * | `started.json`  | keeper     | pid, group and start time of the command, after the spawn; whole            |
