@@ -6,9 +6,10 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createLogger, randomIds, systemClock } from "@sand/node-kit";
+import { createLogger, createScope, randomIds, systemClock } from "@sand/node-kit";
 import type { CommittedEvent } from "@sand/protocol";
 import type { ReachBox } from "../src/box/box-doors.ts";
+import { createBoxStoreDesk } from "../src/box-store/box-store-desk.ts";
 import { createEventHub, type EventHub } from "../src/events/event-hub.ts";
 import { createCommandHandlers } from "../src/gateway/commands/create-handlers.ts";
 import type { GatewayConfig, GatewayLimits } from "../src/gateway/gateway-config.ts";
@@ -17,6 +18,7 @@ import {
   type MemoryState,
   memoryDesk,
   memoryDirectory,
+  memorySearch,
   memorySettings,
   memoryStatus,
   memorySwitches,
@@ -50,6 +52,16 @@ export interface WorldOptions {
   readonly reachBox?: ReachBox;
 }
 
+/** The box store needs a process of its own, and has tests of its own. */
+const noBoxStore = createBoxStoreDesk({
+  dataRoot: tmpdir(),
+  config: null,
+  program: "",
+  scope: createScope("test", () => undefined),
+  logger: createLogger({ name: "test", level: "silent" }),
+  lastSeq: () => 0,
+});
+
 export async function createGatewayWorld(options: WorldOptions = {}): Promise<GatewayWorld> {
   const folder = await mkdtemp(join(tmpdir(), "sand-gateway-"));
   const dataRoot = join(folder, "root");
@@ -66,6 +78,8 @@ export async function createGatewayWorld(options: WorldOptions = {}): Promise<Ga
       switches: memorySwitches(memory),
       settings: memorySettings(),
       desk: memoryDesk(memory, directory),
+      boxStore: noBoxStore,
+      search: memorySearch,
       status,
       ids: randomIds,
     }),

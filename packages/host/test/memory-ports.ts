@@ -18,7 +18,16 @@ import type {
   HostSettingsDesk,
   HostStatus,
   PromptDesk,
+  SearchDesk,
 } from "../src/gateway/host-ports.ts";
+
+/** The search is a projection of stores, and these ports have none. */
+export const memorySearch: SearchDesk = {
+  searchMessages: async () => [],
+  searchMedia: async () => [],
+  rebuild: () => undefined,
+  status: () => ({ state: "ready", agentsDone: 0, agentsTotal: 0 }),
+};
 
 export const startedAt = 1_700_000_000_000;
 

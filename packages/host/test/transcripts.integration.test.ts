@@ -239,10 +239,11 @@ test("a damaged settings file gives the defaults and a warning, not a host that 
 
 test("what isn't built is said to be absent, and the services name what is", async () => {
   await using host = await startTestHost({ script });
-  for (const flag of ["isGlobalSearchEnabled", "isEgressTunnelAvailable", "isAgentNetworkEnabled"])
+  for (const flag of ["isEgressTunnelAvailable", "isAgentNetworkEnabled"])
     expect(await host.call(flag, {})).toBe(false);
+  expect(await host.call("isGlobalSearchEnabled", {})).toBe(true);
   const services = await host.call("listGatewayServices", {});
   expect(fieldOf(services, "protocolVersion")).toBe(1);
   expect(fieldOf(services, "methods")).toContain("getAgentThread");
-  expect(fieldOf(services, "methods")).not.toContain("searchAgents");
+  expect(fieldOf(services, "methods")).not.toContain("createGroup");
 });

@@ -19,6 +19,7 @@ export type {
 } from "./commands/prompting-commands.ts";
 export type { CreateAgentRequest, ProfileChange } from "./commands/roster-commands.ts";
 export { avatarColors, avatarShapes } from "./commands/roster-commands.ts";
+export type { MediaHit, SearchHit, SearchStatus } from "./commands/search-commands.ts";
 export type { HostSettings, HostSettingsPatch } from "./commands/settings-commands.ts";
 export { defaultHostSettings } from "./commands/settings-commands.ts";
 export type { AsyncTask, Subagent, TranscriptWindow } from "./commands/transcript-commands.ts";

@@ -23,6 +23,9 @@ export const limits = {
   /** the settings as JSON text: they are sent whole in one event frame */
   settingsMaxBytes: 256 * 1024,
   outlineMaxEntries: 1_000,
+  searchQueryMaxLength: 4_096,
+  searchHitsDefault: 50,
+  searchHitsMax: 500,
   transcriptTailDefault: 500,
   transcriptTailMax: 5_000,
   /** how often the event stream says that it is alive, in `ms` */

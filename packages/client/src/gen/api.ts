@@ -174,6 +174,13 @@ export type AsyncTask = {
 /** request and response of each command */
 
 export interface Commands {
+  readonly clearBoxStoreNow: {
+    readonly request: Readonly<Record<string, never>>;
+    readonly response: {
+      readonly removedObjects: number;
+      readonly removedBytes: number;
+    };
+  };
   readonly countAgents: {
     readonly request: Readonly<Record<string, never>>;
     readonly response: number;
@@ -265,6 +272,22 @@ export interface Commands {
     };
     readonly response: ReadonlyArray<AsyncTask>;
   };
+  readonly getBoxStoreStatus: {
+    readonly request: Readonly<Record<string, never>>;
+    readonly response: {
+      readonly durable: boolean;
+      readonly fullyHydrated?: boolean;
+      readonly entryCount: number;
+      readonly storeDbEntries: number;
+      readonly agentDirEntries: number;
+      readonly totalBytes: number;
+      readonly lastSnapshotAtMs: number | null;
+      readonly problem?: {
+        readonly failureCode: string;
+        readonly error: string;
+      };
+    };
+  };
   readonly getConversationOutline: {
     readonly request: {
       readonly id: string;
@@ -283,6 +306,14 @@ export interface Commands {
       readonly hostUpdateAvailable: boolean | null;
       readonly isBusy: boolean;
       readonly capabilities: ReadonlyArray<string>;
+    };
+  };
+  readonly getSearchStatus: {
+    readonly request: Readonly<Record<string, never>>;
+    readonly response: {
+      readonly state: "ready" | "catching-up" | "rebuilding" | "unavailable";
+      readonly agentsDone: number;
+      readonly agentsTotal: number;
     };
   };
   readonly getSubagents: {
@@ -375,6 +406,40 @@ export interface Commands {
       readonly outcome: "unknown-durability";
     };
   };
+  readonly rebuildSearch: {
+    readonly request: Readonly<Record<string, never>>;
+    readonly response: null;
+  };
+  readonly searchAgents: {
+    readonly request: {
+      readonly query: string;
+      readonly limit?: number;
+    };
+    readonly response: ReadonlyArray<{
+      readonly agentId: string;
+      readonly entryId: string;
+      readonly role: "user" | "assistant";
+      readonly timestampMs: number;
+      readonly snippet: string;
+    }>;
+  };
+  readonly searchMedia: {
+    readonly request: {
+      readonly query: string;
+      readonly limit?: number;
+    };
+    readonly response: ReadonlyArray<{
+      readonly agentId: string;
+      readonly entryId: string;
+      readonly fileName: string;
+      readonly ext: string;
+      readonly mime: string | null;
+      readonly kind: string;
+      readonly timestampMs: number;
+      readonly width: number | null;
+      readonly height: number | null;
+    }>;
+  };
   readonly sendPrompt: {
     readonly request: {
       readonly prompt: string;
@@ -461,6 +526,22 @@ export interface Commands {
     };
     readonly response: HostSettings;
   };
+  readonly snapshotBoxStoreNow: {
+    readonly request: Readonly<Record<string, never>>;
+    readonly response: {
+      readonly snapshotId: string;
+      readonly isNew: boolean;
+      readonly takenAtMs: number;
+      readonly entryCount: number;
+      readonly totalBytes: number;
+      readonly uploadedBytes: number;
+      readonly skipped: ReadonlyArray<{
+        readonly path: string;
+        readonly reason: string;
+        readonly keptEarlier: boolean;
+      }>;
+    };
+  };
   readonly updateAgent: {
     readonly request: {
       readonly id: string;
@@ -479,6 +560,8 @@ export interface Commands {
 /** one method for each command; a command whose request has no required field takes none */
 
 export interface CommandMethods<Options> {
+  /** Takes every snapshot out of the box store and gives it up. */
+  clearBoxStoreNow(request?: Commands["clearBoxStoreNow"]["request"], options?: Options): Promise<Commands["clearBoxStoreNow"]["response"]>;
   /** How many agents there are. */
   countAgents(request?: Commands["countAgents"]["request"], options?: Options): Promise<Commands["countAgents"]["response"]>;
   /** Makes an agent; the same clientNonce with the same payload gives the same agent again. */
@@ -499,12 +582,16 @@ export interface CommandMethods<Options> {
   getAgentTranscriptWindow(request: Commands["getAgentTranscriptWindow"]["request"], options?: Options): Promise<Commands["getAgentTranscriptWindow"]["response"]>;
   /** What runs in the background for an agent now. */
   getAsyncTasks(request: Commands["getAsyncTasks"]["request"], options?: Options): Promise<Commands["getAsyncTasks"]["response"]>;
+  /** How the last snapshot of the host's state went, and what it holds. */
+  getBoxStoreStatus(request?: Commands["getBoxStoreStatus"]["request"], options?: Options): Promise<Commands["getBoxStoreStatus"]["response"]>;
   /** The newest part of a conversation in short lines, with thinking and text beside calls. */
   getConversationOutline(request: Commands["getConversationOutline"]["request"], options?: Options): Promise<Commands["getConversationOutline"]["response"]>;
   /** The host's settings as one object. */
   getHostSettings(request?: Commands["getHostSettings"]["request"], options?: Options): Promise<Commands["getHostSettings"]["response"]>;
   /** The host's version, whether it is busy, and what clients may rely on. */
   getHostStatus(request?: Commands["getHostStatus"]["request"], options?: Options): Promise<Commands["getHostStatus"]["response"]>;
+  /** Whether the search knows all that agents hold, and how far it is. */
+  getSearchStatus(request?: Commands["getSearchStatus"]["request"], options?: Options): Promise<Commands["getSearchStatus"]["response"]>;
   /** The subagents that work for an agent now. */
   getSubagents(request: Commands["getSubagents"]["request"], options?: Options): Promise<Commands["getSubagents"]["response"]>;
   /** The newest entries of the active agent, oldest first. */
@@ -529,6 +616,12 @@ export interface CommandMethods<Options> {
   openAgentWindowed(request: Commands["openAgentWindowed"]["request"], options?: Options): Promise<Commands["openAgentWindowed"]["response"]>;
   /** What became of a prompt that was sent under a clientNonce. */
   promptAcceptanceStatus(request: Commands["promptAcceptanceStatus"]["request"], options?: Options): Promise<Commands["promptAcceptanceStatus"]["response"]>;
+  /** Makes the search index anew in the background; it answers what is in it meanwhile. */
+  rebuildSearch(request?: Commands["rebuildSearch"]["request"], options?: Options): Promise<Commands["rebuildSearch"]["response"]>;
+  /** Messages of all agents that hold the query's words, newest first; the last word may be a beginning. */
+  searchAgents(request: Commands["searchAgents"]["request"], options?: Options): Promise<Commands["searchAgents"]["response"]>;
+  /** Files in all agents' conversations whose name holds the query's words, newest first. */
+  searchMedia(request: Commands["searchMedia"]["request"], options?: Options): Promise<Commands["searchMedia"]["response"]>;
   /** Accepts a prompt durably, before any inference; a repeat under the same clientNonce runs nothing twice. */
   sendPrompt(request: Commands["sendPrompt"]["request"], options?: Options): Promise<Commands["sendPrompt"]["response"]>;
   /** Shows an agent in the sidebar or hides it there. */
@@ -541,6 +634,8 @@ export interface CommandMethods<Options> {
   setAgentUnread(request: Commands["setAgentUnread"]["request"], options?: Options): Promise<Commands["setAgentUnread"]["response"]>;
   /** Changes the settings that a patch names, and returns all of them; null takes an optional one away. */
   setHostSettings(request?: Commands["setHostSettings"]["request"], options?: Options): Promise<Commands["setHostSettings"]["response"]>;
+  /** Takes a snapshot of the host's state; nothing is copied that the store has already. */
+  snapshotBoxStoreNow(request?: Commands["snapshotBoxStoreNow"]["request"], options?: Options): Promise<Commands["snapshotBoxStoreNow"]["response"]>;
   /** Changes an agent's profile; null when no such agent exists. */
   updateAgent(request: Commands["updateAgent"]["request"], options?: Options): Promise<Commands["updateAgent"]["response"]>;
 }
@@ -553,6 +648,7 @@ export type CallCommand<Options> = <Name extends keyof Commands>(
 
 export function createCommandMethods<Options>(call: CallCommand<Options>): CommandMethods<Options> {
   return {
+    clearBoxStoreNow: (request = {}, options) => call("clearBoxStoreNow", request, options),
     countAgents: (request = {}, options) => call("countAgents", request, options),
     createAgent: (request, options) => call("createAgent", request, options),
     deleteAgent: (request, options) => call("deleteAgent", request, options),
@@ -563,9 +659,11 @@ export function createCommandMethods<Options>(call: CallCommand<Options>): Comma
     getAgentTranscriptTail: (request, options) => call("getAgentTranscriptTail", request, options),
     getAgentTranscriptWindow: (request, options) => call("getAgentTranscriptWindow", request, options),
     getAsyncTasks: (request, options) => call("getAsyncTasks", request, options),
+    getBoxStoreStatus: (request = {}, options) => call("getBoxStoreStatus", request, options),
     getConversationOutline: (request, options) => call("getConversationOutline", request, options),
     getHostSettings: (request = {}, options) => call("getHostSettings", request, options),
     getHostStatus: (request = {}, options) => call("getHostStatus", request, options),
+    getSearchStatus: (request = {}, options) => call("getSearchStatus", request, options),
     getSubagents: (request, options) => call("getSubagents", request, options),
     getTranscript: (request = {}, options) => call("getTranscript", request, options),
     interruptAgentRun: (request, options) => call("interruptAgentRun", request, options),
@@ -578,12 +676,16 @@ export function createCommandMethods<Options>(call: CallCommand<Options>): Comma
     openAgentTail: (request, options) => call("openAgentTail", request, options),
     openAgentWindowed: (request, options) => call("openAgentWindowed", request, options),
     promptAcceptanceStatus: (request, options) => call("promptAcceptanceStatus", request, options),
+    rebuildSearch: (request = {}, options) => call("rebuildSearch", request, options),
+    searchAgents: (request, options) => call("searchAgents", request, options),
+    searchMedia: (request, options) => call("searchMedia", request, options),
     sendPrompt: (request, options) => call("sendPrompt", request, options),
     setAgentHiddenFromSidebar: (request, options) => call("setAgentHiddenFromSidebar", request, options),
     setAgentNotificationsEnabled: (request, options) => call("setAgentNotificationsEnabled", request, options),
     setAgentNotifyOnUpdates: (request, options) => call("setAgentNotifyOnUpdates", request, options),
     setAgentUnread: (request, options) => call("setAgentUnread", request, options),
     setHostSettings: (request = {}, options) => call("setHostSettings", request, options),
+    snapshotBoxStoreNow: (request = {}, options) => call("snapshotBoxStoreNow", request, options),
     updateAgent: (request, options) => call("updateAgent", request, options),
   };
 }
@@ -676,6 +778,14 @@ export const errorRetries = {
   "store/unavailable": "same_nonce",
   "store/damaged": "never",
   "store/newer-schema": "never",
+  "box-store/not-configured": "never",
+  "box-store/not-found": "never",
+  "box-store/owned-by-other": "never",
+  "box-store/incomplete": "never",
+  "box-store/busy": "later",
+  "box-store/refused": "never",
+  "box-store/damaged": "never",
+  "box-store/unavailable": "later",
   "turn/superseded": "never",
   "turn/already-settled": "never",
   "turn/step-limit": "never",

@@ -5,7 +5,7 @@
  * the same agent. Removal moves the folder out of the roster in one rename; what is left is deleted afterwards, also
  * by the next start.
  */
-import { mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { HostIndex } from "@sand/agent-core";
 import { type createKeyedMutex, syncFolder } from "@sand/node-kit";
@@ -19,7 +19,7 @@ import {
   type IdSource,
   type ProfileChange,
 } from "@sand/protocol";
-import { indexedKeys } from "@sand/store";
+import { indexedKeys, journalFolder } from "@sand/store";
 import type { AgentDirectory, CreateAgentInput, CreateAgentOutcome } from "../gateway/host-ports.ts";
 import type { ActiveAgent } from "./active-agent.ts";
 import { agentFolder, agentsFolder, makeAgentFolder, writeProfile } from "./agent-files.ts";
@@ -44,6 +44,8 @@ export interface AgentDirectoryDeps {
   isWorkedOn(agentId: AgentId): boolean;
   /** ends the agent's turn for good and waits until nothing runs for it any more */
   stopTurns(agentId: AgentId): Promise<void>;
+  /** resolves when nothing is written any more of what was made from the agent's store */
+  forgetProjections(agentId: AgentId): Promise<void>;
 }
 
 export function createAgentDirectory(deps: AgentDirectoryDeps): AgentDirectory {
@@ -146,7 +148,10 @@ export function createAgentDirectory(deps: AgentDirectoryDeps): AgentDirectory {
     await exclusive(id, async () => {
       if ((await openIfThere(deps.open, id).catch(passDamage)) === null) return;
       await deps.stopTurns(id);
+      await deps.forgetProjections(id);
       mkdirSync(trashFolder(deps.dataRoot), { recursive: true, mode: 0o700 });
+      // Before the agent itself: without it, nobody would know any more that this is to be removed.
+      moveIfThere(journalFolder(deps.dataRoot, id), join(trashFolder(deps.dataRoot), deps.ids.next()));
       // In one breath, so that nobody opens the folder again between its closing and its removal.
       const closed = deps.open.close(id);
       renameSync(agentFolder(deps.dataRoot, id), join(trashFolder(deps.dataRoot), deps.ids.next()));
@@ -230,6 +235,10 @@ async function openIfThere(open: OpenAgents, id: AgentId): Promise<AgentHandle |
 /** An agent whose store can't be read is there all the same, and its owner must be able to get rid of it. */
 function passDamage(error: unknown): undefined {
   if (!(error instanceof BoxError && error.code === "store/damaged")) throw error;
+}
+
+function moveIfThere(from: string, to: string): void {
+  if (existsSync(from)) renameSync(from, to);
 }
 
 function trashFolder(dataRoot: string): string {

@@ -12,11 +12,15 @@ import type {
   AgentSummary,
   AsyncTask,
   ClientNonce,
+  CommandResponse,
   HostSettings,
   HostSettingsPatch,
   JsonValue,
+  MediaHit,
   ProfileChange,
   PromptAcceptanceStatus,
+  SearchHit,
+  SearchStatus,
   Subagent,
 } from "@sand/protocol";
 
@@ -98,6 +102,24 @@ export interface PromptDesk {
     readonly agentId?: AgentId;
   }): Promise<PromptAcceptanceStatus>;
   interrupt(id: AgentId): Promise<{ readonly hadActiveRun: boolean }>;
+}
+
+/** Snapshots of the host's state somewhere else. Methods that work on the store throw `box-store/…`. */
+export interface BoxStoreDesk {
+  status(): CommandResponse<"getBoxStoreStatus">;
+  snapshot(): Promise<CommandResponse<"snapshotBoxStoreNow">>;
+  /** takes everything out of the store */
+  clear(): Promise<CommandResponse<"clearBoxStoreNow">>;
+}
+
+/** Search over all agents. What it knows is a projection, which may be behind for a moment. */
+export interface SearchDesk {
+  /** the newest hits first; `store/unavailable` while there is no index */
+  searchMessages(query: string, limit: number): Promise<readonly SearchHit[]>;
+  searchMedia(query: string, limit: number): Promise<readonly MediaHit[]>;
+  /** makes the index anew in the background */
+  rebuild(): void;
+  status(): SearchStatus;
 }
 
 export interface HostStatus {

@@ -34,7 +34,15 @@ export const commandNotes: Readonly<Record<BuiltCommandName, string>> = {
   isGlobalSearchEnabled: "Whether search over all agents is there.",
   isEgressTunnelAvailable: "Whether an egress tunnel is there.",
   isAgentNetworkEnabled: "Whether agents can write to each other.",
+  getBoxStoreStatus: "How the last snapshot of the host's state went, and what it holds.",
+  snapshotBoxStoreNow: "Takes a snapshot of the host's state; nothing is copied that the store has already.",
+  clearBoxStoreNow: "Takes every snapshot out of the box store and gives it up.",
   getHostSettings: "The host's settings as one object.",
+  searchAgents:
+    "Messages of all agents that hold the query's words, newest first; the last word may be a beginning.",
+  searchMedia: "Files in all agents' conversations whose name holds the query's words, newest first.",
+  getSearchStatus: "Whether the search knows all that agents hold, and how far it is.",
+  rebuildSearch: "Makes the search index anew in the background; it answers what is in it meanwhile.",
   setHostSettings:
     "Changes the settings that a patch names, and returns all of them; null takes an optional one away.",
 };

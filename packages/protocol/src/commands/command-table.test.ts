@@ -35,6 +35,9 @@ const builtNow = [
   "isEgressTunnelAvailable",
   "isAgentNetworkEnabled",
   "listGatewayServices",
+  "getBoxStoreStatus",
+  "snapshotBoxStoreNow",
+  "clearBoxStoreNow",
 ];
 
 test("the table holds exactly the commands that are built, and all others of the contract as planned", () => {

@@ -3,11 +3,13 @@
  * client) is derived from it.
  */
 import type { Static } from "typebox";
+import { boxStoreCommands } from "./box-store-commands.ts";
 import type { CommandRow } from "./command-row.ts";
 import { hostCommands } from "./host-commands.ts";
 import { plannedCommandNames } from "./planned-commands.ts";
 import { promptingCommands } from "./prompting-commands.ts";
 import { rosterCommands } from "./roster-commands.ts";
+import { searchCommands } from "./search-commands.ts";
 import { settingsCommands } from "./settings-commands.ts";
 import { transcriptCommands } from "./transcript-commands.ts";
 
@@ -17,6 +19,8 @@ export const builtCommands = {
   ...transcriptCommands,
   ...hostCommands,
   ...settingsCommands,
+  ...boxStoreCommands,
+  ...searchCommands,
 } as const;
 
 export type BuiltCommandName = keyof typeof builtCommands;

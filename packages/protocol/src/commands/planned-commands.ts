@@ -1,8 +1,6 @@
 /** Names that clients know and that we have not built yet: they are answered as not implemented, never as unknown. */
 export const plannedCommandNames = [
   // roster
-  "searchAgents",
-  "searchMedia",
   "duplicateAgent",
   "kickstartAgent",
   "requestDiskSaverAudit",
@@ -49,13 +47,10 @@ export const plannedCommandNames = [
   "dismissTray",
   "clearTrays",
   "getForeverBoxStatus",
-  "getBoxStoreStatus",
   "getAgentChannels",
   "getListenerIntegrations",
   "getListenerConnectUrl",
   "listBoxMcpServers",
-  "snapshotBoxStoreNow",
-  "clearBoxStoreNow",
   "connectChannel",
   "disconnectChannel",
   "refreshChannel",

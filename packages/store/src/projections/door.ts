@@ -1,2 +1,2 @@
-/** What the host needs of the projections: their thread, how to ask it, and what it says. */
+/** The door of the thread of projections: what the host's own thread needs of them is in the package's main one. */
 export { runProjectionRole } from "./run-projection-role.ts";

@@ -10,7 +10,4 @@ export const projectionLimits = {
   markMaxBytes: 65_536,
   /** bytes of a journal that are compared in one chunk */
   verifyMaxBytes: 4 * 1_048_576,
-  /** hits of one search */
-  hitsMax: 500,
-  hitsDefault: 50,
 } as const;

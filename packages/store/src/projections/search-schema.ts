@@ -7,6 +7,9 @@
  * as it has enough.
  */
 
+/** the name of the index in the data root */
+export const searchIndexName = "search-index.db";
+
 /** rises with each change of the tables, the tokens or what is put into a row */
 export const searchSchemaVersion = 1;
 

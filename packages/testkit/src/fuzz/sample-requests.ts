@@ -31,12 +31,19 @@ const readingBodies = ({ agentId }: SampleIds) => ({
   getHostStatus: {},
   getHostSettings: {},
   isGlobalSearchEnabled: {},
+  searchAgents: { query: 'hello "wide world" pre', limit: 5 },
+  searchMedia: { query: "picture.png", limit: 5 },
+  getSearchStatus: {},
   isEgressTunnelAvailable: {},
   isAgentNetworkEnabled: {},
   listGatewayServices: {},
+  getBoxStoreStatus: {},
+  snapshotBoxStoreNow: {},
+  clearBoxStoreNow: {},
 });
 
 const changingBodies = ({ agentId, nonce }: SampleIds) => ({
+  rebuildSearch: {},
   createAgent: {
     name: "fuzzed",
     description: "made by the fuzz",

@@ -4,13 +4,17 @@ import type { CommandHandlers } from "../command-handlers.ts";
 import type {
   AgentDirectory,
   AgentSwitches,
+  BoxStoreDesk,
   HostSettingsDesk,
   HostStatus,
   PromptDesk,
+  SearchDesk,
 } from "../host-ports.ts";
+import { createBoxStoreHandlers } from "./box-store-handlers.ts";
 import { createHostHandlers } from "./host-handlers.ts";
 import { createPromptingHandlers } from "./prompting-handlers.ts";
 import { createRosterHandlers } from "./roster-handlers.ts";
+import { createSearchHandlers } from "./search-handlers.ts";
 import { createSwitchHandlers } from "./switch-handlers.ts";
 import { createTranscriptHandlers } from "./transcript-handlers.ts";
 
@@ -19,6 +23,8 @@ export interface HandlerDeps {
   readonly switches: AgentSwitches;
   readonly settings: HostSettingsDesk;
   readonly desk: PromptDesk;
+  readonly boxStore: BoxStoreDesk;
+  readonly search: SearchDesk;
   readonly status: HostStatus;
   readonly ids: IdSource;
 }
@@ -31,5 +37,7 @@ export function createCommandHandlers(deps: HandlerDeps): CommandHandlers {
     ...createTranscriptHandlers(directory, status),
     ...createSwitchHandlers(deps.switches),
     ...createHostHandlers(status, deps.settings),
+    ...createSearchHandlers(deps.search),
+    ...createBoxStoreHandlers(deps.boxStore),
   };
 }

@@ -7,7 +7,6 @@ type HostHandlers = Pick<
   CommandHandlers,
   | "getHostStatus"
   | "listGatewayServices"
-  | "isGlobalSearchEnabled"
   | "isEgressTunnelAvailable"
   | "isAgentNetworkEnabled"
   | "getHostSettings"
@@ -20,7 +19,7 @@ const capabilities = ["sendAcceptanceV1"];
 const protocolVersion = 1;
 
 export function createHostHandlers(status: HostStatus, settings: HostSettingsDesk): HostHandlers {
-  // None of these features is built, so a client shows them as absent.
+  // Neither of these features is built, so a client shows them as absent.
   const absent = async (): Promise<boolean> => false;
   return {
     getHostStatus: async () => ({
@@ -36,7 +35,6 @@ export function createHostHandlers(status: HostStatus, settings: HostSettingsDes
       capabilities: [...capabilities],
       methods: Object.keys(builtCommands).sort(),
     }),
-    isGlobalSearchEnabled: absent,
     isEgressTunnelAvailable: absent,
     isAgentNetworkEnabled: absent,
     getHostSettings: async () => settings.read(),

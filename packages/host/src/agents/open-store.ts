@@ -1,0 +1,37 @@
+/** Opens an agent's store the way this host does: what it commits is published, and its projections hear of it. */
+import type { AgentStore } from "@sand/agent-core";
+import type { Logger } from "@sand/node-kit";
+import type { AgentId, HostEvent } from "@sand/protocol";
+import { type AgentWorkerPool, type OpenedHostIndex, openAgentStore } from "@sand/store";
+import type { Projections } from "../projections/projections.ts";
+
+export interface StoreParts {
+  readonly logger: Logger;
+  readonly index: OpenedHostIndex;
+  readonly publish: (events: readonly HostEvent[]) => void;
+  readonly blobWorkers: AgentWorkerPool;
+  readonly projections: Projections;
+}
+
+export function openStoreWith({ logger, index, publish, blobWorkers, projections }: StoreParts) {
+  return async (agentId: AgentId, folder: string): Promise<AgentStore> => {
+    const store = openAgentStore({
+      directory: folder,
+      agentId,
+      // One that the index knows has a store already; a fresh file would show its conversation as empty.
+      create: !index.agents().some((row) => row.agentId === agentId),
+      seq: index.seq,
+      onCommitted(events) {
+        // Replay opens only the agents whose row says that they have something, so the row must know first.
+        index.noteLastSeq(agentId, events.at(-1)?.seq ?? 0);
+        publish(events);
+        projections.note(agentId);
+      },
+      logger,
+      blobWorkers,
+    });
+    // What the open turn holds is read at once.
+    await store.preloadPayloads(0);
+    return store;
+  };
+}
