@@ -7,7 +7,6 @@
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import type { AgentStore } from "@sand/agent-core";
 import { createModel } from "@sand/inference";
 import { createKeyedMutex, createScope, type Logger, type Scope } from "@sand/node-kit";
 import type { AgentId, Clock, HostEvent, IdSource } from "@sand/protocol";
@@ -16,17 +15,18 @@ import {
   acquireHostLock,
   createAgentWorkerPool,
   type OpenedHostIndex,
-  openAgentStore,
   openHostIndex,
 } from "@sand/store";
+import { refusePartialRoot } from "@sand/store/box-store";
 import { type ActiveAgent, openActiveAgent } from "./agents/active-agent.ts";
 import { createAgentDirectory, emptyTrash } from "./agents/agent-directory.ts";
 import { agentsFolder } from "./agents/agent-files.ts";
 import { createAgentSwitches } from "./agents/agent-switches.ts";
-import { catchUpRoster } from "./agents/catch-up-roster.ts";
 import { createOpenAgents, type OpenAgents } from "./agents/open-agents.ts";
+import { openStoreWith } from "./agents/open-store.ts";
 import type { BoxKeeper, BoxPort } from "./box/box-port.ts";
 import { createBoxKeeper, type ReachableBoxKeeper } from "./box/create-box-keeper.ts";
+import { createBoxStoreDesk } from "./box-store/box-store-desk.ts";
 import type { HostConfig } from "./config.ts";
 import { createEventHub, type EventHub } from "./events/event-hub.ts";
 import { createHostReplay } from "./events/host-replay.ts";
@@ -34,6 +34,7 @@ import { createCommandHandlers } from "./gateway/commands/create-handlers.ts";
 import { startGateway } from "./gateway/start-gateway.ts";
 import { openHostSettings } from "./host-settings.ts";
 import { createHostStatus } from "./host-status.ts";
+import { createProjections, type Projections } from "./projections/projections.ts";
 import { createPromptDesk } from "./prompts/prompt-desk.ts";
 import { createTools } from "./tools/create-tools.ts";
 import { createIdleEcho } from "./turns/idle-echo.ts";
@@ -67,15 +68,14 @@ export async function startHost(deps: HostDeps): Promise<Host> {
     const state = openState(deps, scope);
     const work = startWork(deps, scope, state);
     const url = await openDoors(deps, scope, state, work);
-    scope.run("go on", async (signal) => {
-      // `/health` answers meanwhile, and a command that needs the roster brings the rest of it forward.
-      if (!(await catchUpRoster({ index: state.index, clock: deps.clock, logger }, signal))) return;
-      // Only now, with the doors open: what these turns do is seen from its first event on.
-      for (const row of state.index.agents()) if (row.hasOpenTurn) work.queue.wake(row.agentId);
-      work.goesOn();
-      emptyTrash(config.dataRoot);
-      logger.info({ event: "host.started", url, agents: state.index.agents().length }, "the host is up");
-    });
+    // `/health` answers meanwhile; a command that needs the roster brings the rest of it forward.
+    await state.index.catchUp();
+    // Only now, with the doors open: what these turns do is seen from its first event on.
+    for (const row of state.index.agents()) if (row.hasOpenTurn) work.queue.wake(row.agentId);
+    work.goesOn();
+    state.projections.start();
+    emptyTrash(config.dataRoot);
+    logger.info({ event: "host.started", url, agents: state.index.agents().length }, "the host is up");
     return { url, close: () => scope.close(), [Symbol.asyncDispose]: () => scope.close() };
   } catch (error) {
     await scope.close();
@@ -89,6 +89,7 @@ interface HostState {
   readonly hub: EventHub;
   readonly active: ActiveAgent;
   readonly open: OpenAgents;
+  readonly projections: Projections;
   readonly publish: Publish;
   activeAgentId(): AgentId | null;
 }
@@ -98,6 +99,7 @@ function openState(deps: HostDeps, scope: Scope): HostState {
   const { dataRoot } = deps.config;
   const lock = acquireHostLock({ root: dataRoot, pid: process.pid });
   scope.defer(() => lock.release());
+  refusePartialRoot(dataRoot);
   mkdirSync(agentsFolder(dataRoot), { recursive: true, mode: 0o700 });
   const startedAt = deps.clock.nowMs();
   const { index, hub } = openIndexWithHub(deps);
@@ -107,10 +109,12 @@ function openState(deps: HostDeps, scope: Scope): HostState {
   const publish = (events: readonly HostEvent[]) => hub.publish(events);
   const blobWorkers = createBlobWorkers(deps);
   scope.defer(() => blobWorkers.close());
-  const openStore = openStoreWith({ logger: deps.logger, index, publish, blobWorkers });
+  const projections = startProjections(deps, index);
+  const openStore = openStoreWith({ logger: deps.logger, index, publish, blobWorkers, projections });
   const open = createOpenAgents({ dataRoot, index, activeAgentId, openStore });
   scope.defer(() => open.closeAll());
-  return { startedAt, index, hub, active, open, publish, activeAgentId };
+  scope.defer(() => projections.close());
+  return { startedAt, index, hub, active, open, projections, publish, activeAgentId };
 }
 
 interface HostWork {
@@ -119,8 +123,6 @@ interface HostWork {
   busyHistory(): { readonly lastBusyAtMs: number | null };
   /** whether something works on the agent's open turn, or will as soon as the turns of earlier starts go on */
   isWorkedOn(agentId: AgentId): boolean;
-  /** until the turns of earlier starts go on */
-  isComingUp(): boolean;
   /** the turns of earlier starts go on */
   goesOn(): void;
 }
@@ -140,7 +142,6 @@ function startWork(deps: HostDeps, scope: Scope, { open, publish, activeAgentId 
     box,
     ...started,
     isWorkedOn: (agentId) => !isUp || started.queue.isRunning(agentId),
-    isComingUp: () => !isUp,
     goesOn() {
       isUp = true;
     },
@@ -151,20 +152,31 @@ function startWork(deps: HostDeps, scope: Scope, { open, publish, activeAgentId 
 async function openDoors(deps: HostDeps, scope: Scope, state: HostState, work: HostWork): Promise<string> {
   const { config, clock, ids, logger, version } = deps;
   const { dataRoot } = config;
-  const { index, hub, open, active, activeAgentId, startedAt } = state;
+  const { index, hub, open, active, projections, activeAgentId, startedAt } = state;
   const { queue, box, busyHistory, isWorkedOn } = work;
   const stopTurns = createStopTurns({ open, queue, clock, box: () => box.peek() });
   const exclusive = createKeyedMutex();
   const rosterParts = { dataRoot, index, open, active, clock, ids, exclusive };
-  const directory = createAgentDirectory({ ...rosterParts, isWorkedOn, stopTurns });
-  const desk = createPromptDesk({ index, open, queue, clock, ids, activeAgentId });
-  const mayGoOn = () => work.isComingUp() && index.mayHaveOpenTurns();
-  const status = createHostStatus({
-    ...{ version, startedAt, queue, box, clock, activeAgentId, busyHistory, mayGoOn },
+  const directory = createAgentDirectory({
+    ...{ ...rosterParts, isWorkedOn, stopTurns },
+    forgetProjections: projections.forget,
   });
+  const desk = createPromptDesk({ index, open, queue, clock, ids, activeAgentId });
+  const status = createHostStatus({ version, startedAt, queue, box, clock, activeAgentId, busyHistory });
   const switches = createAgentSwitches({ open, clock, exclusive });
   const settings = openHostSettings({ dataRoot, index, logger });
-  const handlers = createCommandHandlers({ directory, switches, settings, desk, status, ids });
+  const lastSeq = () => index.lastSeq();
+  const boxStore = createBoxStoreDesk({
+    dataRoot,
+    config: config.boxStore,
+    program: programOf(deps),
+    scope,
+    logger,
+    lastSeq,
+  });
+  const handlers = createCommandHandlers({
+    ...{ directory, switches, settings, desk, boxStore, search: projections, status, ids },
+  });
   const replay = createHostReplay({ index, openStore: async (id) => (await open.open(id)).store });
   const gatewayConfig = { ...config.gateway, dataRoot };
   const gateway = await startGateway({
@@ -202,39 +214,24 @@ function openIndexWithHub({ config, clock, logger }: HostDeps): { index: OpenedH
 }
 
 /** Threads for large payloads; none runs before the first of those. */
+function programOf({ program }: { readonly program?: string | undefined }): string {
+  return program ?? join(import.meta.dirname, "main.ts");
+}
+
 function createBlobWorkers({ config, logger, program }: HostDeps): AgentWorkerPool {
   const { dataRoot, failpoint } = config;
-  const entry = program ?? join(import.meta.dirname, "main.ts");
+  const entry = programOf({ program });
   return createAgentWorkerPool({ entry, dataRoot, logger, ...(failpoint === null ? {} : { failpoint }) });
 }
 
-interface StoreParts {
-  readonly logger: Logger;
-  readonly index: OpenedHostIndex;
-  readonly publish: Publish;
-  readonly blobWorkers: AgentWorkerPool;
-}
-
-function openStoreWith({ logger, index, publish, blobWorkers }: StoreParts) {
-  return async (agentId: AgentId, folder: string): Promise<AgentStore> => {
-    const store = openAgentStore({
-      directory: folder,
-      agentId,
-      // One that the index knows has a store already; a fresh file would show its conversation as empty.
-      create: !index.agents().some((row) => row.agentId === agentId),
-      seq: index.seq,
-      onCommitted(events) {
-        // Replay opens only the agents whose row says that they have something, so the row must know first.
-        index.noteLastSeq(agentId, events.at(-1)?.seq ?? 0);
-        publish(events);
-      },
-      logger,
-      blobWorkers,
-    });
-    // What the open turn holds is read at once.
-    await store.preloadPayloads(0);
-    return store;
-  };
+/** Journals and the search, made by a thread that isn't started before there is something to do. */
+function startProjections({ config, logger, program }: HostDeps, index: OpenedHostIndex): Projections {
+  const { dataRoot, failpoint } = config;
+  return createProjections({
+    ...{ dataRoot, entry: programOf({ program }), logger },
+    ...(failpoint === null ? {} : { failpoint }),
+    agents: () => index.agents(),
+  });
 }
 
 interface QueueParts {
