@@ -105,4 +105,33 @@ describe.skipIf(missing !== undefined)(`from the desktop (${missing ?? "a Docker
     },
     scenarioMaxMs,
   );
+
+  test(
+    "a plugin is installed beside the data root, where commands read it and can neither change nor replace it",
+    async () => {
+      const manifest = Buffer.from('{"name":"look"}').toString("base64");
+      const body = JSON.stringify({ name: "look", files: [{ path: "plugin.json", data: manifest }] });
+      const program = `
+        const token = require("node:fs").readFileSync("/run/sand/daemon.token", "utf8").trim();
+        fetch("http://127.0.0.1:1337/exec.v1.Control/InstallPlugin", {
+          method: "POST", body: ${JSON.stringify(body)},
+          headers: { authorization: "Bearer " + token, "content-type": "application/json" },
+        }).then(async (answer) => console.log(answer.status, await answer.text()));`;
+      expect(await box.exec("node", "-e", program)).toMatch(/^200 /u);
+      const folder = "/home/box/sand-data-plugins";
+      expect((await desktop.run(["exec", "cat", `${folder}/look/plugin.json`])).stdout).toBe(
+        '{"name":"look"}',
+      );
+      for (const change of [
+        `touch ${folder}/x`,
+        `mv ${folder} /home/box/other`,
+        `rm ${folder}/look/plugin.json`,
+      ])
+        expect({ change, code: (await desktop.run(["exec", "-c", `${change} 2>/dev/null`])).code }).toEqual({
+          change,
+          code: 1,
+        });
+    },
+    scenarioMaxMs,
+  );
 });
