@@ -36,7 +36,7 @@ export const retryLine: SharedLine = shareLine(Buffer.from(`retry: ${limits.even
 export const pingLine: SharedLine = shareLine(Buffer.from(":ping\n\n", "latin1"));
 
 /** RFC 9112, section 7.1. An empty chunk would end the answer. */
-export function chunkOf(body: Buffer): Buffer {
+function chunkOf(body: Buffer): Buffer {
   const head = `${body.length.toString(16)}\r\n`;
   const chunk = Buffer.allocUnsafe(head.length + body.length + 2);
   chunk.write(head, 0, "latin1");
