@@ -9,6 +9,8 @@ export const limits = {
   finishedMax: 1000,
   /** a finished execution is kept this long */
   finishedMaxAgeMs: 7 * 24 * 60 * 60 * 1000,
+  /** what finished executions have printed and were given, in all; the oldest lose theirs first and keep their records */
+  spoolsMaxBytes: 1024 * mib,
   /** how often old executions are looked for */
   retentionEveryMs: 60_000,
 

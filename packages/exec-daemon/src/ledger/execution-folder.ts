@@ -14,6 +14,7 @@
  * | `exit.json`     | keeper     | how it ended; whole, synced soon. The daemon writes `unknown` for a lost one  |
  * | `closed.json`   | keeper     | no output follows; whole, synced soon. The daemon writes it for a lost one    |
  * | `reader.pin`    | daemon     | the lowest segment of the spool that a lossless reader still wants           |
+ * | `spool.dropped` | daemon     | long after the end: the spool and the input were dropped to make room         |
  * | `terminal.sock` | shim       | the live end of a terminal, as in `native/terminal.c`                        |
  * | `terminal.size` | daemon     | a terminal's last size, for the daemon after this one                        |
  *

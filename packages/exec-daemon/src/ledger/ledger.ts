@@ -18,6 +18,7 @@ import { isSameProcess, type Logger, readBootId, writeFileAtomic } from "@sand/n
 import { type Clock, invariant } from "@sand/protocol";
 import { claimExecution } from "../keeper/claim-execution.ts";
 import { limits } from "../limits.ts";
+import { createSpoolDropper } from "./drop-spools.ts";
 import { executionFiles, executionsFolder, folderName } from "./execution-folder.ts";
 import { planRetention } from "./plan-retention.ts";
 import { readStart, type StartRecord } from "./records.ts";
@@ -53,6 +54,7 @@ export function openLedger(deps: LedgerDeps): Ledger {
   const executions = new Map<string, TrackedExecution>();
   /** executions whose last look failed, so that one that keeps failing is told once */
   const unreadable = new Set<TrackedExecution>();
+  const spools = createSpoolDropper(limits, deps.log);
   const bootId = readBootId();
   mkdirSync(root, { recursive: true, mode: 0o700 });
 
@@ -184,6 +186,11 @@ export function openLedger(deps: LedgerDeps): Ledger {
         const execution = executions.get(executionId);
         if (execution !== undefined) await this.remove(execution);
       }
+      await spools.drop(
+        [...executions.values()].flatMap((execution) =>
+          execution.closed === undefined ? [] : [{ execution, endedAtMs: endedAtMs(execution) }],
+        ),
+      );
     },
     close() {
       for (const execution of executions.values()) execution.stopFollowing();

@@ -9,6 +9,7 @@
  */
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { type Event, EventSchema, Stream } from "@sand/protocol/exec";
+import { isSpoolDropped } from "../ledger/drop-spools.ts";
 import { startedSeq } from "../ledger/execution-folder.ts";
 import type { ClosedRecord, ExitRecord } from "../ledger/records.ts";
 import type { TrackedExecution } from "../ledger/tracked-execution.ts";
@@ -48,13 +49,13 @@ export function createEventReader(execution: TrackedExecution, after: EventCurso
     out.push(create(EventSchema, { seq: BigInt(seq), ...(kind === undefined ? {} : { kind }) }));
   }
 
-  function pushGap(stream: SpoolStream, to: number, seq: number): void {
+  function pushGap(stream: SpoolStream, to: number, seq: number, reason = "dropped from the spool"): void {
     if (to <= offsets[stream]) return;
     const value = {
       stream: wireStream[stream],
       from: BigInt(offsets[stream]),
       to: BigInt(to),
-      reason: "dropped from the spool",
+      reason,
     };
     push(seq, { case: "gap", value });
     offsets[stream] = to;
@@ -82,8 +83,11 @@ export function createEventReader(execution: TrackedExecution, after: EventCurso
   }
 
   function pushClosed(closed: ClosedRecord): void {
-    pushGap("stdout", closed.stdoutBytes, closed.seq - 1);
-    pushGap("stderr", closed.stderrBytes, closed.seq - 1);
+    const isMissing = closed.stdoutBytes > offsets.stdout || closed.stderrBytes > offsets.stderr;
+    const reason =
+      isMissing && isSpoolDropped(execution.folder) ? "dropped to make room for later output" : undefined;
+    pushGap("stdout", closed.stdoutBytes, closed.seq - 1, reason);
+    pushGap("stderr", closed.stderrBytes, closed.seq - 1, reason);
     push(closed.seq, { case: "closed", value: { leftOpen: closed.leftOpen } });
     nextSeq = Math.max(nextSeq, closed.seq + 1);
     ended = true;
