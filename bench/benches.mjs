@@ -1,5 +1,6 @@
 /** The table of benches: what `pnpm bench <name>` runs, and what the page says about it. */
 import { benchAccept } from "./accept.mjs";
+import { benchBlobs } from "./blobs.mjs";
 import { benchDaemon } from "./daemon.mjs";
 import { benchExec } from "./exec.mjs";
 import { benchFanOut } from "./fan-out.mjs";
@@ -38,6 +39,13 @@ export const benches = {
     ].join(" "),
     run: benchGroupCommit,
   },
+  blobs: {
+    about: [
+      "Large payloads of 128 KiB: durable under their SHA-256 and checked when read, on both sides. Ours crosses to a",
+      "thread and back, which is the price of an event loop that never waits for a large write.",
+    ].join(" "),
+    run: benchBlobs,
+  },
   start: {
     about: [
       "From the spawn to the first answer of `/health`. By a processor profile, reading and compiling the one large",
@@ -58,14 +66,16 @@ export const benches = {
     about: [
       "A command through the daemon: it is recorded durably before it starts, and outlives the daemon. The base line",
       "keeps nothing. The spool holds 8 MiB, so of a flood a reader gets what it can and is told what it missed: `taken`",
-      "is how fast the command may write, `delivered` what came to the reader.",
+      "is how fast the command may write, `delivered` what came to the reader. Beside that stand the floors: a bare spawn",
+      "with the syncs of a durable intent, and plain HTTP between two processes, which has neither a file nor messages.",
     ].join(" "),
     run: benchExec,
   },
   "pty-echo": {
     about: [
       "One key typed into `cat` in a terminal, and its echo. A terminal with nothing around it needs some hundredths of a",
-      "millisecond, less than any socket takes; so the second pair of lines stands beside a bare socket before one.",
+      "millisecond, less than any socket takes: a bare socket before one alone takes two to five times that. So the",
+      "second pair of lines stands beside a bare socket before one, and that is what can be met.",
     ].join(" "),
     run: benchPtyEcho,
   },

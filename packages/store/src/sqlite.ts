@@ -36,6 +36,8 @@ export interface OpenDatabaseOptions {
   readonly path: string;
   /** false refuses a file that isn't there or is empty, where a fresh one would hide a loss */
   readonly create: boolean;
+  /** the size of a new file's pages; SQLite's own when absent */
+  readonly pageBytes?: number;
 }
 
 export function openDatabase(options: OpenDatabaseOptions): StoreDatabase {
@@ -44,6 +46,7 @@ export function openDatabase(options: OpenDatabaseOptions): StoreDatabase {
   const connection = new SqliteDatabase(options.path, { fileMustExist: true, timeout: busyMaxMs });
   try {
     assertLibrary(connection);
+    if (options.pageBytes !== undefined) connection.pragma(`page_size = ${options.pageBytes}`);
     makeDurable(connection);
     return wrap(connection);
   } catch (error) {

@@ -11,7 +11,7 @@ const { database } = openBlobDatabase(path);
 function begin(): void {
   database.begin();
   database.connection.prepare("INSERT INTO blobs (id, data) VALUES ('uncommitted', zeroblob(100000))").run();
-  parentPort?.postMessage({ turn: 0, ok: true, answer: null });
+  parentPort?.postMessage([]);
 }
 
 async function end(): Promise<void> {

@@ -17,13 +17,15 @@ import { checkpointRoot } from "./checkpoint-root.ts";
 
 /** the most calls of one go; the rest waits for the next */
 const batchMax = 256;
+/** answers that go together: more would let the first one wait for the last */
+const repliesMax = 8;
 /** the most names that are remembered from a listing to its drop; above it the drop is refused */
 const touchedMax = 100_000;
 
 export interface AnswerCallsDeps {
   readonly path: string;
   readonly logger: Logger;
-  readonly reply: (reply: BlobReply) => void;
+  readonly reply: (replies: readonly BlobReply[]) => void;
 }
 
 export interface CallAnswerer {
@@ -33,6 +35,7 @@ export interface CallAnswerer {
 export function createCallAnswerer(deps: AnswerCallsDeps): CallAnswerer {
   const queue: BlobRequest[] = [];
   const owner = ownDatabase(deps);
+  const said: BlobReply[] = [];
   let scheduled = false;
 
   function schedule(): void {
@@ -43,6 +46,15 @@ export function createCallAnswerer(deps: AnswerCallsDeps): CallAnswerer {
       answerBatch(queue.splice(0, batchMax));
       schedule();
     });
+  }
+
+  function say(reply: BlobReply): void {
+    said.push(reply);
+    if (said.length >= repliesMax) tell();
+  }
+
+  function tell(): void {
+    if (said.length > 0) deps.reply(said.splice(0));
   }
 
   function answerBatch(batch: readonly BlobRequest[]): void {
@@ -57,6 +69,7 @@ export function createCallAnswerer(deps: AnswerCallsDeps): CallAnswerer {
       if (request !== undefined) answer(request.turn, () => owner.answer(request));
       at += 1;
     }
+    tell();
   }
 
   function answerPuts(puts: readonly PutRequest[]): void {
@@ -64,21 +77,21 @@ export function createCallAnswerer(deps: AnswerCallsDeps): CallAnswerer {
     try {
       ids = owner.put(puts.flatMap(({ ask }) => ask.blobs));
     } catch (error) {
-      for (const { turn } of puts) deps.reply(failed(turn, error));
+      for (const { turn } of puts) say(failed(turn, error));
       return;
     }
     let from = 0;
     for (const { turn, ask } of puts) {
-      deps.reply({ turn, ok: true, answer: ids.slice(from, from + ask.blobs.length) });
+      say({ turn, ok: true, answer: ids.slice(from, from + ask.blobs.length) });
       from += ask.blobs.length;
     }
   }
 
   function answer(turn: number, run: () => BlobCalls[BlobRequest["kind"]]["answer"]): void {
     try {
-      deps.reply({ turn, ok: true, answer: run() });
+      say({ turn, ok: true, answer: run() });
     } catch (error) {
-      deps.reply(failed(turn, error));
+      say(failed(turn, error));
     }
   }
 

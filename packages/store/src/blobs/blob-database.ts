@@ -13,6 +13,10 @@ import { type Connection, openDatabase, type StoreDatabase } from "../sqlite.ts"
 import { blobIdOf, verifiedBlob } from "./blob-id.ts";
 import { blobMigrations } from "./blob-schema.ts";
 
+/** Payloads are large: of SQLite's own small pages one would be dozens, each with system calls of its own. */
+const pageBytes = 32 * 1_024;
+/** the log is moved into the file from this many pages on: 8 MiB */
+const checkpointPages = 256;
 const settledMark = "settled_through";
 
 export interface BlobDatabase {
@@ -31,8 +35,9 @@ export interface BlobDatabase {
 /** Makes the file where it isn't there; its folder must be. */
 export function openBlobDatabase(path: string): BlobDatabase {
   const isNew = !existsSync(path);
-  const database = openDatabase({ path, create: isNew });
+  const database = openDatabase({ path, create: isNew, pageBytes });
   try {
+    database.connection.pragma(`wal_autocheckpoint = ${checkpointPages}`);
     migrate(database.connection, blobMigrations);
     // The file's own syncs don't make its name durable.
     if (isNew) syncFolder(dirname(path));

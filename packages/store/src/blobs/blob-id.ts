@@ -1,9 +1,9 @@
 /** A blob's name is the SHA-256 of its bytes, so what is read can be checked against what was asked for. */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { BoxError } from "@sand/protocol";
 
 export function blobIdOf(data: Uint8Array): string {
-  return createHash("sha256").update(data).digest("hex");
+  return hash("sha256", data, "hex");
 }
 
 /** The bytes, when they are the blob's. Nothing is presented as a payload that isn't the one that was stored. */

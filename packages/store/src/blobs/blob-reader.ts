@@ -23,7 +23,7 @@ export interface BlobReader {
 export function createBlobReader(path: string): BlobReader {
   const kept = new Map<string, string>();
   let chars = 0;
-  let connection: Connection | undefined;
+  let opened: OpenedForReading | undefined;
   let timer: NodeJS.Timeout | undefined;
 
   function keep(id: string, text: string): void {
@@ -40,8 +40,8 @@ export function createBlobReader(path: string): BlobReader {
   function letGo(): void {
     kept.clear();
     chars = 0;
-    connection?.close();
-    connection = undefined;
+    opened?.connection.close();
+    opened = undefined;
   }
 
   function stayAwhile(): void {
@@ -59,15 +59,11 @@ export function createBlobReader(path: string): BlobReader {
   function readFromDisk(id: string): string {
     try {
       // No file is as if the blob weren't in it.
-      if (connection === undefined && existsSync(path)) connection = openForReading(path);
-      const data = connection
-        ?.prepare<unknown[], Buffer>("SELECT data FROM blobs WHERE id = ?")
-        .pluck()
-        .get(id);
-      return decode(verifiedBlob(id, data));
+      if (opened === undefined && existsSync(path)) opened = openBlobs(path);
+      return decode(verifiedBlob(id, opened?.data(id)));
     } catch (error) {
-      connection?.close();
-      connection = undefined;
+      opened?.connection.close();
+      opened = undefined;
       throw toStoreError(error);
     }
   }
@@ -92,6 +88,22 @@ export function createBlobReader(path: string): BlobReader {
       letGo();
     },
   };
+}
+
+interface OpenedForReading {
+  readonly connection: Connection;
+  data(id: string): Buffer | undefined;
+}
+
+function openBlobs(path: string): OpenedForReading {
+  const connection = openForReading(path);
+  try {
+    const select = connection.prepare<unknown[], Buffer>("SELECT data FROM blobs WHERE id = ?").pluck();
+    return { connection, data: (id) => select.get(id) };
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
 }
 
 function decode(data: Uint8Array): string {

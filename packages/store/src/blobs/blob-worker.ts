@@ -9,6 +9,7 @@ import { Worker } from "node:worker_threads";
 import type { Logger } from "@sand/node-kit";
 import { BoxError } from "@sand/protocol";
 import type { BlobCallKind, BlobCalls, BlobReply, BlobRequest, BlobRoleData } from "./blob-calls.ts";
+import { buffersToHandOver } from "./hand-over.ts";
 
 export interface BlobWorkerLimits {
   /** calls that may wait for one thread */
@@ -38,11 +39,13 @@ export interface BlobWorkerDeps {
 }
 
 export interface BlobWorker {
-  /** posted before it returns, so calls reach the thread in the order in which they were made */
+  /**
+   * Calls reach the thread in the order in which they were made. The bytes of a `put` are handed over: the caller has
+   * them no more.
+   */
   call<Kind extends BlobCallKind>(
     kind: Kind,
     ask: BlobCalls[Kind]["ask"],
-    transfer?: readonly ArrayBuffer[],
   ): Promise<BlobCalls[Kind]["answer"]>;
   readonly waiting: number;
   /** resolves when the thread is gone */
@@ -56,6 +59,7 @@ interface Waiting {
 
 export function startBlobWorker(deps: BlobWorkerDeps): BlobWorker {
   const waiting = new Map<number, Waiting>();
+  const outbox: BlobRequest[] = [];
   const { promise: ended, resolve: hasEnded } = Promise.withResolvers<void>();
   const { limits } = deps;
   let turns = 0;
@@ -70,7 +74,9 @@ export function startBlobWorker(deps: BlobWorkerDeps): BlobWorker {
   });
   // A thread that only waits is no reason for the process to stay.
   worker.unref();
-  worker.on("message", hear);
+  worker.on("message", (replies: readonly BlobReply[]) => {
+    for (const reply of replies) hear(reply);
+  });
   worker.on("error", (error) =>
     deps.logger.error(
       { event: "blobs.thread-failed", file: deps.data.path, err: error },
@@ -99,11 +105,15 @@ export function startBlobWorker(deps: BlobWorkerDeps): BlobWorker {
     }
   }
 
+  /** Any answer is a sign of life. */
   function watchSilence(): void {
-    clearTimeout(silence);
-    if (waiting.size === 0) return;
-    silence = setTimeout(endByForce, limits.silenceMaxMs);
-    silence.unref();
+    if (silence === undefined) silence = setTimeout(lookForSilence, limits.silenceMaxMs).unref();
+    else silence.refresh();
+  }
+
+  function lookForSilence(): void {
+    silence = undefined;
+    if (waiting.size > 0) endByForce();
   }
 
   function endByForce(): void {
@@ -114,7 +124,6 @@ export function startBlobWorker(deps: BlobWorkerDeps): BlobWorker {
   function post<Kind extends BlobCallKind>(
     kind: Kind,
     ask: BlobCalls[Kind]["ask"],
-    transfer: readonly ArrayBuffer[],
   ): Promise<BlobCalls[Kind]["answer"]> {
     turns += 1;
     const turn = turns;
@@ -126,15 +135,23 @@ export function startBlobWorker(deps: BlobWorkerDeps): BlobWorker {
       watchSilence();
     }
     const request = { kind, turn, ask } as BlobRequest;
-    worker.postMessage(request, [...transfer]);
+    if (outbox.length === 0) queueMicrotask(send);
+    outbox.push(request);
     return promise;
+  }
+
+  /** Calls of one go share a message, in their order. */
+  function send(): void {
+    const requests = outbox.splice(0);
+    const blobs = requests.flatMap((request) => (request.kind === "put" ? request.ask.blobs : []));
+    worker.postMessage(requests, [...buffersToHandOver(blobs)]);
   }
 
   async function end(): Promise<void> {
     if (!isClosing) {
       isClosing = true;
       // What still waits is answered first. A file that can't be closed is as the fault left it.
-      await post("close", null, []).catch(() => undefined);
+      await post("close", null).catch(() => undefined);
     }
     const force = setTimeout(() => void worker.terminate(), limits.endMaxMs);
     await ended;
@@ -142,12 +159,12 @@ export function startBlobWorker(deps: BlobWorkerDeps): BlobWorker {
   }
 
   return {
-    call(kind, ask, transfer = []) {
+    call(kind, ask) {
       if (isClosing) return Promise.reject(gone());
       if (waiting.size >= limits.callsMax) {
         return Promise.reject(new BoxError("host/overloaded", "too many payloads wait to be stored"));
       }
-      return post(kind, ask, transfer);
+      return post(kind, ask);
     },
     get waiting() {
       return waiting.size;

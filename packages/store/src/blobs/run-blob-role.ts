@@ -7,6 +7,7 @@ import { armFailpoints, createLogger } from "@sand/node-kit";
 import { prepareSqlite } from "../load-sqlite.ts";
 import { createCallAnswerer } from "./answer-calls.ts";
 import type { BlobReply, BlobRequest, BlobRoleData } from "./blob-calls.ts";
+import { buffersToHandOver } from "./hand-over.ts";
 
 /** Resolves when the port is closed. */
 export async function runBlobRole(): Promise<void> {
@@ -20,16 +21,23 @@ export async function runBlobRole(): Promise<void> {
   const answerer = createCallAnswerer({
     path: data.path,
     logger,
-    reply(reply: BlobReply) {
-      port.postMessage(reply);
-      if (reply.ok && reply.turn === closingTurn) port.close();
+    reply(replies: readonly BlobReply[]) {
+      port.postMessage(replies, [...buffersToHandOver(replies.flatMap(blobsOf))]);
+      if (replies.some((reply) => reply.ok && reply.turn === closingTurn)) port.close();
     },
   });
   let closingTurn: number | undefined;
-  port.on("message", (request: BlobRequest) => {
-    if (request.kind === "close") closingTurn = request.turn;
-    answerer.receive(request);
+  port.on("message", (requests: readonly BlobRequest[]) => {
+    for (const request of requests) {
+      if (request.kind === "close") closingTurn = request.turn;
+      answerer.receive(request);
+    }
   });
   port.once("close", () => resolve());
   await promise;
+}
+
+function blobsOf(reply: BlobReply): readonly Uint8Array[] {
+  if (!reply.ok || !Array.isArray(reply.answer)) return [];
+  return reply.answer.filter((one) => one instanceof Uint8Array);
 }

@@ -33,7 +33,7 @@ export interface PlannedPrompt {
 }
 
 /** the share of prompts that are too large for a row of the store, so that they go to its blobs */
-const largeShare = 0.25;
+const largeShare = 0.4;
 /** more than lies in a row */
 const largePaddingChars = 70_000;
 
