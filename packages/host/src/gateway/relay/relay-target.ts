@@ -11,7 +11,6 @@ export interface RelayTarget {
   readonly path: string;
 }
 
-export const relayPrefix = "/box/";
 const callPattern = /^\/box\/rpc\/(exec\.v1\.[A-Z][A-Za-z]{0,31})\/([A-Z][A-Za-z]{0,31})$/u;
 const terminalPattern =
   /^\/box\/pty(\/terminals(?:\/[A-Za-z0-9](?:[A-Za-z0-9._:-]|%3A){0,127}(?:\/[a-z]{1,16})?)?)$/u;
