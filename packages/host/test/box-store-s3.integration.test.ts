@@ -46,7 +46,7 @@ function makeRoot(name = "root"): string {
   const root = join(folder, name);
   mkdirSync(join(root, "agents", "ada", "memory"), { recursive: true });
   writeFileSync(join(root, "agents", "ada", "profile.json"), '{"name":"Ada"}');
-  writeFileSync(join(root, "agents", "ada", "memory", "profile.md"), "m".repeat(700_000));
+  writeFileSync(join(root, "agents", "ada", "memory", "profile.md"), "m".repeat(150_000));
   return root;
 }
 

@@ -64,11 +64,11 @@ export function readBoxStoreConfig(
 ): BoxStoreConfig | null {
   if (values.boxStore === null) return null;
   // A wrong address is told at the start, not at the first snapshot.
-  parseStoreAddress(values.boxStore, workingFolder);
+  const parsed = parseStoreAddress(values.boxStore, workingFolder);
   const pairs = passedOn.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]] as const]));
   return {
     access: {
-      address: values.boxStore,
+      address: parsed.kind === "directory" ? parsed.path : values.boxStore,
       s3: {
         endpoint: values.boxStoreEndpoint,
         region: values.boxStoreRegion,

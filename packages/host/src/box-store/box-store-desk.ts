@@ -8,9 +8,15 @@
 import type { Logger, Scope } from "@sand/node-kit";
 import { createSingleFlight } from "@sand/node-kit";
 import { BoxError, type CommandResponse } from "@sand/protocol";
-import { type BoxStoreAnswer, callBoxStore, type SnapshotFacts } from "@sand/store/box-store";
+import { type BoxStoreAnswer, callBoxStore } from "@sand/store/box-store";
 import type { BoxStoreDesk } from "../gateway/host-ports.ts";
 import type { BoxStoreConfig } from "./box-store-config.ts";
+import {
+  forgetLastSnapshot,
+  type LastSnapshot,
+  readLastSnapshot,
+  writeLastSnapshot,
+} from "./last-snapshot.ts";
 
 export interface BoxStoreDeskDeps {
   readonly dataRoot: string;
@@ -21,6 +27,11 @@ export interface BoxStoreDeskDeps {
   readonly logger: Logger;
   /** rises with each commit */
   lastSeq(): number;
+}
+
+interface Problem {
+  readonly failureCode: string;
+  readonly error: string;
 }
 
 type SnapshotAnswer = Extract<BoxStoreAnswer, { readonly kind: "snapshot" }>;
@@ -37,8 +48,9 @@ const notConfigured = {
 export function createBoxStoreDesk(deps: BoxStoreDeskDeps): BoxStoreDesk {
   const { config, scope, logger } = deps;
   const once = createSingleFlight<SnapshotAnswer>();
-  let facts: SnapshotFacts | undefined;
-  let problem: { readonly failureCode: string; readonly error: string } | undefined;
+  const address = config?.access.address ?? "";
+  let last: LastSnapshot | undefined | "unread" = "unread";
+  let problem: Problem | undefined;
   let savedSeq = -1;
 
   async function call<Kind extends BoxStoreAnswer["kind"]>(
@@ -76,7 +88,8 @@ export function createBoxStoreDesk(deps: BoxStoreDeskDeps): BoxStoreDesk {
           gentle: true,
         }),
       );
-      facts = taken.facts;
+      writeLastSnapshot(deps.dataRoot, address, taken.facts);
+      last = "unread";
       savedSeq = seq;
       problem =
         taken.problem === null
@@ -99,14 +112,17 @@ export function createBoxStoreDesk(deps: BoxStoreDeskDeps): BoxStoreDesk {
     });
 
   return {
-    status: () => ({
-      ...notConfigured,
-      ...(facts === undefined ? {} : pick(facts)),
-      durable: facts !== undefined && problem === undefined,
-      // A root that was filled in part only isn't started on.
-      fullyHydrated: true,
-      ...(problem === undefined ? {} : { problem }),
-    }),
+    status() {
+      if (last === "unread") last = readLastSnapshot(deps.dataRoot, address);
+      return {
+        ...notConfigured,
+        ...(last === undefined ? {} : pick(last)),
+        durable: last !== undefined && problem === undefined,
+        // A root that was filled in part only isn't started on.
+        fullyHydrated: true,
+        ...(problem === undefined ? {} : { problem }),
+      };
+    },
     async snapshot() {
       const { facts: taken, isNew, uploadedBytes } = await takeOnce();
       const { id, takenAtMs, entryCount, totalBytes, skipped } = taken;
@@ -124,7 +140,8 @@ export function createBoxStoreDesk(deps: BoxStoreDeskDeps): BoxStoreDesk {
       const cleared = await call("cleared", (store) =>
         callBoxStore(run(store), { kind: "clear", ...target(store) }),
       );
-      facts = undefined;
+      forgetLastSnapshot(deps.dataRoot);
+      last = "unread";
       savedSeq = -1;
       return { removedObjects: cleared.objects, removedBytes: cleared.bytes };
     },
@@ -147,13 +164,9 @@ function watchTime({ scope, logger }: BoxStoreDeskDeps, everyMs: number, tick: (
   scope.defer(() => clearInterval(timer));
 }
 
-function pick(
-  facts: SnapshotFacts,
-): Pick<
-  CommandResponse<"getBoxStoreStatus">,
-  "entryCount" | "storeDbEntries" | "agentDirEntries" | "totalBytes" | "lastSnapshotAtMs"
-> {
-  const { entryCount, storeDbEntries, agentDirEntries, totalBytes, takenAtMs } = facts;
+type Numbers = Omit<CommandResponse<"getBoxStoreStatus">, "durable" | "fullyHydrated" | "problem">;
+
+function pick({ entryCount, storeDbEntries, agentDirEntries, totalBytes, takenAtMs }: LastSnapshot): Numbers {
   return { entryCount, storeDbEntries, agentDirEntries, totalBytes, lastSnapshotAtMs: takenAtMs };
 }
 
