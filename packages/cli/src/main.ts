@@ -19,6 +19,7 @@ import { execCommand } from "./commands/exec.ts";
 import { imageCommand } from "./commands/image.ts";
 import { logsCommand } from "./commands/logs.ts";
 import { portsCommand } from "./commands/ports.ts";
+import { searchCommand } from "./commands/search.ts";
 import { sendCommand } from "./commands/send.ts";
 import { statusCommand } from "./commands/status.ts";
 import { transcriptCommand } from "./commands/transcript.ts";
@@ -41,6 +42,7 @@ const workCommands: readonly Command[] = [
   sendCommand,
   agentsCommand,
   transcriptCommand,
+  searchCommand,
   eventsCommand,
   execCommand,
   attachCommand,

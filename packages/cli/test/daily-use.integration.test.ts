@@ -68,6 +68,12 @@ test(
     expect(shown).toContain("you: run: echo from-the-box\n▸ Shell");
     expect(shown).toContain("  │ from-the-box\n  ✓ completed\n");
 
+    const foundBy = Date.now() + 60_000;
+    while ((await sand("search", "from-the-b")).stdout === "") expect(Date.now()).toBeLessThan(foundBy);
+    expect((await sand("search", "from-the-b")).stdout).toContain("  second  you: run: echo from-the-box\n");
+    expect((await sand("search", "--rebuild")).stdout).toBe("the search knows all of 1 agents\n");
+    expect(linesOf((await sand("search", "--json", "--limit", "1", "from-the-box")).stdout)).toHaveLength(1);
+
     // The daemon runs by now.
     expect(await sand("exec", "echo", "by hand")).toEqual({ code: 0, stdout: "by hand\n", stderr: "" });
     const sources = linesOf((await sand("logs", "--json")).stdout).map((line) => line.source);
