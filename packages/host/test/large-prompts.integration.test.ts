@@ -1,6 +1,7 @@
 /** Prompts, answers and arguments above the limit of a row, through a whole host and its threads. */
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { startTestHost } from "./turn-host.ts";
 
@@ -50,4 +51,24 @@ test("a tool gets large arguments whole", async () => {
   const agentId = await host.createAgent("writer");
   await host.ask(agentId, "write");
   expect(readFileSync(join(host.workspace, "large.txt"), "utf8") === content).toBe(true);
+});
+
+test("a lost payload of an earlier turn stops no later one, and the operator is told", async () => {
+  await using host = await startTestHost({ script: { rules: [], otherwise: { text: "ok" } } });
+  const agentId = await host.createAgent("reader");
+  await host.ask(agentId, `lost ${long("words and words ", 100_000)}`);
+  await host.ask(agentId, "kept");
+  await host.restart(() => {
+    const database = new DatabaseSync(join(host.dataRoot, "agents", agentId, "conversation-blobs.db"));
+    database.exec("UPDATE blobs SET data = zeroblob(9)");
+    database.close();
+  });
+  await host.ask(agentId, "and now");
+  const sent = JSON.stringify(host.model.requests.at(-1)?.body);
+  expect([sent.includes("lost words"), sent.includes("kept"), sent.includes("and now")]).toEqual([
+    false,
+    true,
+    true,
+  ]);
+  expect(host.logLines.some((line) => line.includes("history.unreadable"))).toBe(true);
 });

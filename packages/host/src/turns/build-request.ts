@@ -9,9 +9,10 @@ import {
   type ModelRequest,
   messagesOfTurn,
   reduceTurnRecords,
+  type TurnRecord,
   type TurnView,
 } from "@sand/agent-core";
-import type { RequestId } from "@sand/protocol";
+import { BoxError, type RequestId, type TurnId } from "@sand/protocol";
 import { systemText } from "../prompts/system-text.ts";
 import type { TurnContext } from "./turn-context.ts";
 
@@ -38,7 +39,9 @@ function readHistory(context: TurnContext, tokensMax: number): readonly TurnView
   for (;;) {
     const page = read.settledTurns({ limit: turnsPerPage, beforeGeneration });
     for (const row of page) {
-      const turn = reduceTurnRecords(read.records(row.turnId));
+      const records = readRecords(context, row.turnId);
+      if (records === undefined) return newestFirst.reverse();
+      const turn = reduceTurnRecords(records);
       if (turn === undefined) continue;
       left -= estimateTokens(messagesOfTurn(turn));
       if (left < 0) return newestFirst.reverse();
@@ -47,6 +50,24 @@ function readHistory(context: TurnContext, tokensMax: number): readonly TurnView
     const oldest = page.at(-1);
     if (oldest === undefined || page.length < turnsPerPage) return newestFirst.reverse();
     beforeGeneration = oldest.generation;
+  }
+}
+
+/**
+ * The records of a turn, or nothing when a payload that they name is lost: what came later is still told to the model,
+ * and the loss to the operator, instead of the agent standing still for good.
+ */
+function readRecords({ handle, services }: TurnContext, turnId: TurnId): readonly TurnRecord[] | undefined {
+  try {
+    return handle.store.read.records(turnId);
+  } catch (error) {
+    if (!(error instanceof BoxError && error.code === "store/damaged" && error.details.blob !== undefined))
+      throw error;
+    services.logger.error(
+      { event: "history.unreadable", agentId: handle.agentId, turnId, err: error },
+      "a turn's payload is lost; the model is told what came after it",
+    );
+    return undefined;
   }
 }
 

@@ -7,7 +7,7 @@
 import { existsSync } from "node:fs";
 import type { AgentTx } from "@sand/agent-core";
 import type { Logger } from "@sand/node-kit";
-import { invariant, type JsonValue } from "@sand/protocol";
+import { BoxError, invariant, type JsonValue } from "@sand/protocol";
 import type { GroupCommit } from "../group-commit.ts";
 import { createPayloadCodec, type PayloadCodec } from "../payload.ts";
 import type { AgentWorkerPool } from "./agent-worker-pool.ts";
@@ -53,15 +53,17 @@ export interface AgentBlobs {
 export function createAgentBlobs(deps: AgentBlobsDeps): AgentBlobs {
   const { path, pool, logger } = deps;
   const reader = createBlobReader(path);
-  const staged = createStagedParts({ put });
+  const staged = createStagedParts({ put: (blobs) => ask("put", { blobs }) });
   let isInUse = false;
   let isClosed = false;
   let settling: Promise<SettledPayloads> | undefined;
 
-  async function put(blobs: readonly Uint8Array[]): Promise<readonly string[]> {
-    invariant(pool !== undefined, "a part is placed only where there are threads for it");
-    return await pool.call(path, "put", { blobs });
-  }
+  /** Asks the agent's thread. A closed store starts no thread again. */
+  const ask: CollectDeps["ask"] = (kind, request) => {
+    invariant(pool !== undefined, "payloads are placed only where there are threads for them");
+    if (isClosed) return Promise.reject(new BoxError("store/unavailable", "the store is closed"));
+    return pool.call(path, kind, request);
+  };
 
   /** A small change passes through as if this weren't here. */
   const submit: Submit = (change) =>
@@ -107,7 +109,7 @@ export function createAgentBlobs(deps: AgentBlobsDeps): AgentBlobs {
     const nothingYet = deps.refs().count() === 0 && !existsSync(path);
     if (pool === undefined || nothingYet) return { root: null, removed: 0 };
     const parts: CollectDeps = {
-      ask: (kind, ask) => pool.call(path, kind, ask),
+      ask,
       refs: deps.refs,
       isPinned: staged.isPinned,
       storedRoot: () => readStoredRoot(deps.rootValue()),
@@ -143,7 +145,7 @@ export function createAgentBlobs(deps: AgentBlobsDeps): AgentBlobs {
       const wanted = [...new Set(ids)].filter((id) => !reader.has(id));
       for (let from = 0; pool !== undefined && from < wanted.length; from += preloadMax) {
         const some = wanted.slice(from, from + preloadMax);
-        const found = await pool.call(path, "get", { ids: some });
+        const found = await ask("get", { ids: some });
         for (const [index, data] of found.entries()) reader.bringIn(some[index] ?? "", data);
       }
     },
