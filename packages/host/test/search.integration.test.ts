@@ -48,8 +48,13 @@ test("what is said is found a moment later, and stands in the journal", async ()
     { agentId: id, role: "assistant", snippet: "The lighthouse keeper answers." },
     { agentId: id, role: "user", snippet: "Who keeps the lighthouse?" },
   ]);
-  expect(await host.call("getSearchStatus", {})).toEqual({ state: "ready", agentsDone: 1, agentsTotal: 1 });
   expect(await whenJournaled(host, id)).toContain("The lighthouse keeper answers.");
+  await waitUntil(
+    "a search that knows all",
+    async () => fieldOf(await host.call("getSearchStatus", {}), "state") === "ready",
+    { deadlineMs: 60_000 },
+  );
+  expect(await host.call("getSearchStatus", {})).toEqual({ state: "ready", agentsDone: 1, agentsTotal: 1 });
   expect(await host.call("searchMedia", { query: "lighthouse" })).toEqual([]);
 });
 

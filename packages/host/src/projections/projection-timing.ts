@@ -1,7 +1,9 @@
 /** When projections are made. All of it is waiting: an idle host has no thread and no running timer for them. */
 export interface ProjectionTiming {
-  /** what commits bring is gathered for this long, in `ms` */
-  readonly gatherMs: number;
+  /** what commits bring is projected once none came for this long, in `ms`: a turn that runs doesn't pay for it */
+  readonly quietMs: number;
+  /** … and after this at the latest, in `ms` */
+  readonly gatherMaxMs: number;
   /** after the start, before a look whether anything is behind, in `ms` */
   readonly lookAfterMs: number;
   /** a thread with nothing to do ends after this, in `ms` */
@@ -18,7 +20,8 @@ export interface ProjectionTiming {
 }
 
 export const projectionTiming: ProjectionTiming = {
-  gatherMs: 300,
+  quietMs: 1_000,
+  gatherMaxMs: 10_000,
   lookAfterMs: 3_000,
   idleMs: 30_000,
   retryMs: 5_000,

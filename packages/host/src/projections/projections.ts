@@ -46,6 +46,9 @@ export function createProjections(deps: ProjectionsDeps): Projections {
   const timing = deps.timing ?? projectionTiming;
   const fresh = new Set<AgentId>();
   let gathering: NodeJS.Timeout | undefined;
+  /** when the first of what is gathered came, by the monotonic clock */
+  let gatheringSinceMs = 0;
+  let notes = 0;
   let look: NodeJS.Timeout | undefined;
   let isClosed = false;
   const report = createCatchUpReport({ logger, tellMs: timing.tellMs });
@@ -70,7 +73,18 @@ export function createProjections(deps: ProjectionsDeps): Projections {
     else report.upToDate();
   }
 
+  /** One timer for many commits: it looks at its end whether some came meanwhile, instead of being set anew by each. */
+  function gather(): void {
+    const seen = notes;
+    gathering = setTimeout(() => {
+      const isQuiet = notes === seen;
+      if (isQuiet || performance.now() - gatheringSinceMs >= timing.gatherMaxMs) flush();
+      else gather();
+    }, timing.quietMs).unref();
+  }
+
   function flush(): void {
+    clearTimeout(gathering);
     gathering = undefined;
     if (fresh.size === 0 || isClosed) return;
     thread.send({ kind: "project", agents: [...fresh] });
@@ -126,7 +140,10 @@ export function createProjections(deps: ProjectionsDeps): Projections {
   return {
     note(agentId) {
       fresh.add(agentId);
-      gathering ??= setTimeout(flush, timing.gatherMs).unref();
+      notes += 1;
+      if (gathering !== undefined) return;
+      gatheringSinceMs = performance.now();
+      gather();
     },
     start() {
       look ??= setTimeout(lookForWork, timing.lookAfterMs).unref();
