@@ -156,7 +156,7 @@ test.each(["throw", "exit", "reject"])(
 );
 
 test("threads that end in the middle of a transaction harm nobody, however often and by whatever way", {
-  timeout: 1_200_000,
+  timeout: 3_600_000,
 }, async () => {
   const path = pathOf("exits");
   const ended: string[] = [];
