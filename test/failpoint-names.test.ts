@@ -7,6 +7,7 @@ import {
   daemonFailpoints,
   hostFailpoints,
   keeperFailpoints,
+  projectionFailpoints,
 } from "../packages/testkit/src/proofs/door.ts";
 
 const root = join(import.meta.dirname, "..");
@@ -23,7 +24,7 @@ test("the sweep knows exactly the failpoints that the sources have", () => {
     );
   const known: readonly string[] = [
     ...[...hostFailpoints, ...daemonFailpoints],
-    ...[...keeperFailpoints, ...boxStoreFailpoints],
+    ...[...keeperFailpoints, ...boxStoreFailpoints, ...projectionFailpoints],
   ];
   expect([...new Set(named)].sort()).toEqual([...known].sort());
 });

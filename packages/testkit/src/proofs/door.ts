@@ -8,6 +8,7 @@ export {
   daemonFailpoints,
   hostFailpoints,
   keeperFailpoints,
+  projectionFailpoints,
 } from "../sweep/failpoint-names.ts";
 export { type ChaosOptions, proveChaos } from "./chaos/prove-chaos.ts";
 export { type ParallelExitsOptions, proveParallelExits } from "./chaos/prove-parallel-exits.ts";

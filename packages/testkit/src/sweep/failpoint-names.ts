@@ -44,6 +44,9 @@ export const daemonFailpoints = [
 /** The keeper is the process that waits for a command; it's started by the daemon and outlives it. */
 export const keeperFailpoints = ["keeper.claimed", "keeper.spawned", "keeper.exited"] as const;
 
+/** The host dies at these in its thread of projections; a test of its own kills it at each. */
+export const projectionFailpoints = ["projection.search.before", "projection.journal.written"] as const;
+
 /** The process that takes snapshots and restores them; a test of its own kills it at each. */
 export const boxStoreFailpoints = [
   "snapshot.pieces",
