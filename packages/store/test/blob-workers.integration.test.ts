@@ -1,5 +1,5 @@
 /** The threads of blobs: how many there are, when they end, and that their end by whatever cause harms nobody. */
-import { mkdirSync, readdirSync } from "node:fs";
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
@@ -124,6 +124,19 @@ test("an agent's folder that is gone isn't made again by its blobs", async () =>
     code: "store/unavailable",
   });
   expect(readdirSync(rig.root)).not.toContain("agents");
+});
+
+test("a file that a killed process left empty takes blobs like a new one, and its lost blobs are missed", async () => {
+  const pool = createPool();
+  writeFileSync(pathOf("a"), "");
+  expect(await putAndGet(pool, "a")).toBe("payload of a");
+  await pool.release(pathOf("a"));
+  const [id] = await pool.call(pathOf("b"), "put", { blobs: [bytes("lost")] });
+  await pool.release(pathOf("b"));
+  writeFileSync(pathOf("b"), "");
+  await expect(pool.call(pathOf("b"), "get", { ids: [id ?? ""] })).rejects.toMatchObject({
+    code: "store/damaged",
+  });
 });
 
 test("a database that was written over by something else is damage, for its own agent only", async () => {

@@ -5,7 +5,7 @@
  * 2. A blob that is there already is looked at before it is believed: a damaged one is written anew.
  * 3. Positions rise in the order of writing, so the collector can tell what it has seen.
  */
-import { existsSync } from "node:fs";
+import { statSync } from "node:fs";
 import { dirname } from "node:path";
 import { failpoint, syncFolder } from "@sand/node-kit";
 import { migrate } from "../migrate.ts";
@@ -34,7 +34,8 @@ export interface BlobDatabase {
 
 /** Makes the file where it isn't there; its folder must be. */
 export function openBlobDatabase(path: string): BlobDatabase {
-  const isNew = !existsSync(path);
+  // A killed process can leave the file empty, before anything was in it. What an emptied one has lost shows at its reads.
+  const isNew = (statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0;
   const database = openDatabase({ path, create: isNew, pageBytes });
   try {
     database.connection.pragma(`wal_autocheckpoint = ${checkpointPages}`);
