@@ -4,10 +4,13 @@ import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import SqliteDatabase from "better-sqlite3";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { snapshotLimits } from "../src/snapshots/limits.ts";
 import { pinDatabase } from "../src/snapshots/live-database.ts";
+
+const writerScript = fileURLToPath(new URL("./write-until-ended.ts", import.meta.url));
 
 let folder = "";
 const children: ChildProcess[] = [];
@@ -28,13 +31,9 @@ async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
 }
 
 async function startWriter(path: string, seed: number): Promise<ChildProcess> {
-  const child = spawn(
-    process.execPath,
-    [join(import.meta.dirname, "write-until-ended.ts"), path, `${seed}`],
-    {
-      stdio: ["ignore", "pipe", "inherit"],
-    },
-  );
+  const child = spawn(process.execPath, [writerScript, path, `${seed}`], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   children.push(child);
   if (child.stdout !== null) await once(child.stdout, "data");
   return child;

@@ -131,7 +131,9 @@ export async function openS3Store({ bucket, prefix, access }: S3StoreOptions): P
         if (statusOf(error) !== 404) throw unavailable(error, address);
       }
     },
+    // A write is durable when it was answered, and one that was cut off left nothing.
     async settle() {},
+    async tidy() {},
     async close() {
       client.destroy();
     },

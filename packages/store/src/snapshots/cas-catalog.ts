@@ -3,7 +3,7 @@ import { BoxError, invariant } from "@sand/protocol";
 import { type Claimant, decideClaim } from "./decide-claim.ts";
 import { snapshotLimits } from "./limits.ts";
 import { type EtagStyle, storeKeys } from "./object-store.ts";
-import type { CatalogDeps, OwnedCatalog } from "./snapshot-catalog.ts";
+import type { CatalogDeps, OwnedCatalog } from "./owned-catalog.ts";
 import type { SnapshotRow } from "./snapshot-manifest.ts";
 import { encodeHead, readHead, type StoreHead } from "./store-head.ts";
 

@@ -8,8 +8,8 @@
 import { BoxError } from "@sand/protocol";
 import { listManifests } from "./list-manifests.ts";
 import { type ObjectStore, storeKeys } from "./object-store.ts";
+import type { OwnedCatalog } from "./owned-catalog.ts";
 import { readManifest } from "./read-manifest.ts";
-import type { OwnedCatalog } from "./snapshot-catalog.ts";
 import type { SnapshotRow } from "./snapshot-manifest.ts";
 
 export interface Collected {
@@ -36,6 +36,7 @@ export async function collectGarbage(store: ObjectStore, catalog: OwnedCatalog):
   await catalog.confirm();
   for (const { key } of retired) await store.remove(key);
   for (const { key } of unreachable) await store.remove(key);
+  await store.tidy();
   return {
     manifests: retired.length,
     objects: unreachable.length,

@@ -21,6 +21,8 @@ import type { ListedObject, ObjectStore, StoredBytes } from "./object-store.ts";
 const lockMaxMs = 20_000;
 const lockPauseMs = 20;
 const temporaryFolder = "tmp";
+/** an unfinished file of this age has no writer any more, in `ms` */
+const temporaryMaxMs = 3_600_000;
 
 export interface DirectoryStoreOptions {
   readonly path: string;
@@ -91,13 +93,19 @@ export function openDirectoryStore({ path, restShare = 0 }: DirectoryStoreOption
         for (const folder of unsettled) syncFolder(folder);
         unsettled.clear();
       }),
+    tidy: () => asUnavailable(() => removeOldTemporaries(join(path, temporaryFolder))),
     async close() {},
   };
 }
 
-/** What writers that were killed left; nobody else knows these files. For the owner alone. */
-export async function emptyTemporary(path: string): Promise<void> {
-  await rm(join(path, temporaryFolder), { recursive: true, force: true });
+/** What writers that were killed left; one that still writes has a young file. */
+async function removeOldTemporaries(folder: string): Promise<void> {
+  const names = await readdir(folder).catch(() => []);
+  for (const name of names) {
+    const found = await stat(join(folder, name)).catch(() => undefined);
+    const isOld = found !== undefined && found.mtimeMs < Date.now() - temporaryMaxMs;
+    if (isOld) await rm(join(folder, name), { force: true });
+  }
 }
 
 async function makeFolder(target: string): Promise<void> {

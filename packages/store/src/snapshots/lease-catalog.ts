@@ -10,7 +10,7 @@ import { BoxError } from "@sand/protocol";
 import type { Claimant } from "./decide-claim.ts";
 import { listManifests } from "./list-manifests.ts";
 import { storeKeys } from "./object-store.ts";
-import type { CatalogDeps, OwnedCatalog } from "./snapshot-catalog.ts";
+import type { CatalogDeps, OwnedCatalog } from "./owned-catalog.ts";
 import type { SnapshotRow } from "./snapshot-manifest.ts";
 
 /** how long a lease holds after it was written, in `ms` */

@@ -57,6 +57,8 @@ export interface ObjectStore {
   remove(key: string): Promise<void>;
   /** all that was put before is durable when it resolves */
   settle(): Promise<void>;
+  /** takes away what interrupted writes left; for the owner alone */
+  tidy(): Promise<void>;
   close(): Promise<void>;
 }
 

@@ -12,11 +12,11 @@ import { readSeenFiles, writeSeenFiles } from "./file-signs.ts";
 import { findSnapshotFiles } from "./find-snapshot-files.ts";
 import { snapshotLimits } from "./limits.ts";
 import type { ObjectStore } from "./object-store.ts";
+import type { OwnedCatalog } from "./owned-catalog.ts";
 import { planRetention, type RetentionPolicy } from "./plan-retention.ts";
 import { type Gathered, readGroup } from "./read-group.ts";
 import { readManifest } from "./read-manifest.ts";
 import { boxStoreFolder, targetFile } from "./root-state.ts";
-import type { OwnedCatalog } from "./snapshot-catalog.ts";
 import { encodeManifest, type SnapshotManifest, type SnapshotRow } from "./snapshot-manifest.ts";
 
 export interface TakeSnapshotDeps {

@@ -7,11 +7,12 @@ import { BoxError } from "@sand/protocol";
 import { type Collected, clearStore, collectGarbage } from "./collect-garbage.ts";
 import { lockBoxStores } from "./lock-box-stores.ts";
 import type { ObjectStore } from "./object-store.ts";
+import type { OwnedCatalog } from "./owned-catalog.ts";
 import type { RetentionPolicy } from "./plan-retention.ts";
 import { probeObjectStore, type StoreProtocol } from "./probe-object-store.ts";
 import { refusePartialRoot } from "./refuse-partial-root.ts";
 import { readRootState, readTargetState, writeRootState, writeTargetState } from "./root-state.ts";
-import { claimCatalog, type OwnedCatalog } from "./snapshot-catalog.ts";
+import { claimCatalog } from "./snapshot-catalog.ts";
 import { type TakenSnapshot, takeSnapshot } from "./take-snapshot.ts";
 
 export interface StoreWork {
