@@ -97,7 +97,6 @@ test("a collection looks only at what came since the last one", async () => {
   for (let at = 0; at < 5; at += 1)
     await store.transact((tx) => tx.insertPrompt(promptRow(`n${at}`, { text: long(`${at}`) })));
   await store.settlePayloads();
-  await store.settlePayloads();
   // The root and its last page are all that may still go.
   expect((await pool.call(blobPath(), "list", { after: null, limit: 100 })).blobs.length).toBeLessThanOrEqual(
     2,

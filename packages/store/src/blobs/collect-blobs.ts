@@ -101,12 +101,13 @@ export async function collectBlobs(deps: CollectDeps, root: RootNodes | null): P
     // From here to the asking nothing is awaited: the decision and the order go together.
     const refs = deps.refs();
     const judged = listed.blobs.map(({ at, id }) => ({ at, id, needed: judge(refs, id) }));
+    const settledBefore = settledThrough;
     for (const { at, needed } of judged) {
       isSettledSoFar &&= needed !== "for now";
       if (isSettledSoFar) settledThrough = at;
     }
     const ids = judged.filter(({ needed }) => needed === "not").map(({ id }) => id);
-    if (ids.length > 0 || isSettledSoFar) {
+    if (ids.length > 0 || settledThrough > settledBefore) {
       dropped += (await deps.ask("drop", { epoch: listed.epoch, ids, settledThrough })).dropped;
     }
     after = last.at;
