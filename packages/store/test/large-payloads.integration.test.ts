@@ -1,6 +1,9 @@
 /** Large payloads of an agent: where they lie, what they read as, and what is left when nothing names them. */
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import type { AgentStore, TurnRecord } from "@sand/agent-core";
 import { brandId } from "@sand/protocol";
@@ -194,4 +197,21 @@ test("what a change that failed left behind is collected, and nothing else", asy
   expect(await store.settlePayloads()).toMatchObject({ removed: 1 });
   expect(await store.settlePayloads()).toMatchObject({ removed: 0 });
   expect(store.read.findPrompt(row.nonce)).toEqual(row);
+});
+
+test("without room for payloads large changes are refused, small ones go on, and large ones again when there is room", {
+  timeout: 120_000,
+}, async () => {
+  const filler = fileURLToPath(new URL("./fill-blobs.ts", import.meta.url));
+  // The limit on file sizes is the same to SQLite as a disk without room.
+  const command = `ulimit -S -f 6000; exec "${process.execPath}" "${filler}" "${rig.root}"`;
+  const child = spawn("bash", ["-c", command], { stdio: ["pipe", "pipe", "inherit"] });
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const full = JSON.parse(String((await lines.next()).value));
+  expect(full).toEqual({ acknowledged: full.acknowledged, code: "store/unavailable", small: "stored" });
+  expect(full.acknowledged).toBeGreaterThan(3);
+  execFileSync("prlimit", ["--pid", String(child.pid), "--fsize=unlimited"]);
+  child.stdin.end("there is room\n");
+  expect(JSON.parse(String((await lines.next()).value))).toEqual({ kept: full.acknowledged + 1 });
+  await once(child, "exit");
 });
