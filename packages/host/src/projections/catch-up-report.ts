@@ -7,7 +7,6 @@ export interface CatchUpReport {
   begun(setAside: string | undefined): void;
   progress(done: number, total: number): void;
   failed(): void;
-  upToDate(): void;
   status(agents: number): SearchStatus;
 }
 
@@ -55,7 +54,6 @@ export function createCatchUpReport(deps: {
     failed() {
       state = "unavailable";
     },
-    upToDate: end,
     status: (agents) => ({ state, agentsDone: Math.max(agents - left, 0), agentsTotal: agents }),
   };
 }

@@ -45,6 +45,8 @@ export function createProjections(deps: ProjectionsDeps): Projections {
   const { logger } = deps;
   const timing = deps.timing ?? projectionTiming;
   const fresh = new Set<AgentId>();
+  /** agents whose failure stands in the log, until things go well again */
+  const told = new Set<AgentId>();
   let gathering: NodeJS.Timeout | undefined;
   /** when the first of what is gathered came, by the monotonic clock */
   let gatheringSinceMs = 0;
@@ -68,9 +70,9 @@ export function createProjections(deps: ProjectionsDeps): Projections {
     if (isClosed) return;
     const agents = deps.agents();
     const projected = readProjected(deps.dataRoot);
-    const isBehind = agents.some(({ agentId, lastSeq }) => (projected?.get(agentId) ?? -1) < lastSeq);
-    if (isBehind || (projected?.size ?? 0) > agents.length) catchUp();
-    else report.upToDate();
+    const behind = agents.filter(({ agentId, lastSeq }) => (projected?.get(agentId) ?? -1) < lastSeq);
+    report.progress(agents.length - behind.length, agents.length);
+    if (behind.length > 0 || (projected?.size ?? 0) > agents.length) catchUp();
   }
 
   /** One timer for many commits: it looks at its end whether some came meanwhile, instead of being set anew by each. */
@@ -81,6 +83,13 @@ export function createProjections(deps: ProjectionsDeps): Projections {
       if (isQuiet || performance.now() - gatheringSinceMs >= timing.gatherMaxMs) flush();
       else gather();
     }, timing.quietMs).unref();
+  }
+
+  /** Whoever asks doesn't wait for the time of the look. */
+  function lookNow(): void {
+    if (look === undefined) return;
+    clearTimeout(look);
+    lookForWork();
   }
 
   function flush(): void {
@@ -108,7 +117,12 @@ export function createProjections(deps: ProjectionsDeps): Projections {
         return;
       case "agent-failed": {
         const { agentId, error } = reply;
-        logger.warn({ event: "search.agent-failed", agentId, ...error }, "an agent's projections are behind");
+        if (!told.has(agentId))
+          logger.warn(
+            { event: "search.agent-failed", agentId, ...error },
+            "an agent's projections are behind",
+          );
+        told.add(agentId);
         if (error.code === "store/unavailable") retry.later();
         return;
       }
@@ -116,7 +130,9 @@ export function createProjections(deps: ProjectionsDeps): Projections {
         failed(reply.error);
         return;
       case "idle":
-        if (!retry.isWaiting()) retry.reset();
+        if (retry.isWaiting()) return;
+        retry.reset();
+        told.clear();
     }
   }
 
@@ -126,10 +142,7 @@ export function createProjections(deps: ProjectionsDeps): Projections {
     limit: number,
   ): Promise<readonly Hit[]> {
     if (isClosed) throw new BoxError("host/shutting-down", "the host shuts down");
-    if (look !== undefined) {
-      clearTimeout(look);
-      lookForWork();
-    }
+    lookNow();
     flush();
     // The thread answers each question with hits of its own kind.
     const hits = (await thread.ask(of, query, limit)) as readonly Hit[];
@@ -158,7 +171,10 @@ export function createProjections(deps: ProjectionsDeps): Projections {
       report.begun(undefined);
       thread.send({ kind: "rebuild" });
     },
-    status: () => report.status(deps.agents().length),
+    status() {
+      lookNow();
+      return report.status(deps.agents().length);
+    },
     async close() {
       isClosed = true;
       clearTimeout(gathering);
