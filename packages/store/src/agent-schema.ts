@@ -66,4 +66,32 @@ CREATE TABLE payloads (ordinal INTEGER PRIMARY KEY, blob TEXT NOT NULL UNIQUE, b
 CREATE TABLE event_payloads (blob TEXT PRIMARY KEY, last_seq INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 `;
 
-export const agentMigrations: Migrations = [first, second, third];
+/**
+ * What recovery needs: a checksum in each row (`row-sums.ts`), how often a row was replaced, whose file this is, and a
+ * place for records of turns that have lost others. No row but an event is ever deleted, and of events one counter says
+ * which are gone, so that no row needs a mark of its own for that. A prompt and a turn change once: that has its own sum.
+ */
+const fourth = `
+ALTER TABLE kv ADD COLUMN rev INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE kv ADD COLUMN sum INTEGER;
+ALTER TABLE transcript_entries ADD COLUMN rev INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE transcript_entries ADD COLUMN sum INTEGER;
+ALTER TABLE prompts ADD COLUMN sum INTEGER;
+ALTER TABLE prompts ADD COLUMN turn_sum INTEGER;
+ALTER TABLE turns ADD COLUMN sum INTEGER;
+ALTER TABLE turns ADD COLUMN end_sum INTEGER;
+ALTER TABLE turn_records ADD COLUMN sum INTEGER;
+ALTER TABLE events ADD COLUMN sum INTEGER;
+CREATE TABLE owner (only INTEGER PRIMARY KEY CHECK (only = 1), agent_id TEXT NOT NULL) STRICT;
+CREATE TABLE set_aside (
+  turn_id TEXT NOT NULL,
+  ordinal INTEGER NOT NULL,
+  kind TEXT NOT NULL,
+  call_id TEXT,
+  body TEXT NOT NULL,
+  sum INTEGER,
+  PRIMARY KEY (turn_id, ordinal)
+) STRICT, WITHOUT ROWID;
+`;
+
+export const agentMigrations: Migrations = [first, second, third, fourth];

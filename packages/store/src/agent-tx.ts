@@ -16,7 +16,16 @@ import {
 } from "@sand/protocol";
 import type { EventLog } from "./event-log.ts";
 import { type PayloadCodec, packPayload } from "./payload.ts";
-import { promptColumns, promptToValues, turnColumns, turnToValues } from "./rows.ts";
+import { rowSum } from "./row-sums.ts";
+import {
+  deliverySum,
+  endSum,
+  promptColumns,
+  promptToValues,
+  recordSum,
+  turnColumns,
+  turnToValues,
+} from "./rows.ts";
 import type { SeqAllocator } from "./seq-allocator.ts";
 import { type Connection, isUniqueViolation } from "./sqlite.ts";
 
@@ -59,26 +68,33 @@ function createEmit(deps: AgentTxDeps): Emit {
 function writeValues(connection: Connection): Pick<AgentTx, "setValue"> {
   const put = connection.prepare(
     // A replaced row would get another number, and the index of the keys would be written as well.
-    "INSERT INTO kv (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+    `INSERT INTO kv (key, value, sum) VALUES (?, ?, ?)
+     ON CONFLICT (key) DO UPDATE SET value = excluded.value, sum = excluded.sum, rev = rev + 1`,
   );
   return {
     setValue(key, value) {
       assertInTransaction(connection);
-      put.run(key, packPayload(value));
+      const text = packPayload(value);
+      put.run(key, text, rowSum([key], text));
     },
   };
 }
 
 function writeEntries(deps: AgentTxDeps, emit: Emit): Pick<AgentTx, "appendEntry" | "updateEntry"> {
   const { connection, agentId } = deps;
-  const insert = connection.prepare("INSERT INTO transcript_entries (seq, id, entry) VALUES (?, ?, ?)");
-  const update = connection.prepare("UPDATE transcript_entries SET entry = ? WHERE seq = ?");
+  const insert = connection.prepare(
+    "INSERT INTO transcript_entries (seq, id, entry, sum) VALUES (?, ?, ?, ?)",
+  );
+  const update = connection.prepare(
+    "UPDATE transcript_entries SET entry = ?, sum = ?, rev = rev + 1 WHERE seq = ?",
+  );
   return {
     appendEntry(entry) {
       assertInTransaction(connection);
       const seq = deps.seq.next();
       const placed = withSeq(entry, seq);
-      insert.run(seq, entry.id, packPayload(placed));
+      const text = packPayload(placed);
+      insert.run(seq, entry.id, text, rowSum([seq, entry.id], text));
       return emit("transcript", { type: "appended", agentId, entry: asPayload(placed) }, seq);
     },
     updateEntry(entry) {
@@ -86,7 +102,8 @@ function writeEntries(deps: AgentTxDeps, emit: Emit): Pick<AgentTx, "appendEntry
       const stored = deps.reads.findEntry(entry.id);
       invariant(stored !== undefined, "an updated entry exists");
       const placed = withSeq(entry, stored.seq);
-      update.run(packPayload(placed), stored.seq);
+      const text = packPayload(placed);
+      update.run(text, rowSum([stored.seq, entry.id], text), stored.seq);
       emit("transcript", { type: "updated", agentId, entry: asPayload(placed) });
     },
   };
@@ -96,10 +113,12 @@ function writePrompts(
   connection: Connection,
   codec: PayloadCodec,
 ): Pick<AgentTx, "insertPrompt" | "deliverPrompt"> {
-  const insert = connection.prepare(`INSERT INTO prompts (${promptColumns}) VALUES (?, ?, ?, ?, ?, ?, ?)`);
+  const insert = connection.prepare(
+    `INSERT INTO prompts (${promptColumns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  );
   const known = connection.prepare("SELECT 1 FROM prompts WHERE nonce = ?").pluck();
   const deliver = connection.prepare(
-    "UPDATE prompts SET turn_id = ? WHERE prompt_id = ? AND turn_id IS NULL",
+    "UPDATE prompts SET turn_id = ?, turn_sum = ? WHERE prompt_id = ? AND turn_id IS NULL",
   );
   return {
     insertPrompt(row) {
@@ -109,7 +128,7 @@ function writePrompts(
     },
     deliverPrompt(promptId, turnId) {
       assertInTransaction(connection);
-      const { changes } = deliver.run(turnId, promptId);
+      const { changes } = deliver.run(turnId, deliverySum(promptId, turnId), promptId);
       invariant(changes === 1, "only an undelivered prompt is delivered");
     },
   };
@@ -119,7 +138,7 @@ function writeTurns(
   connection: Connection,
   codec: PayloadCodec,
 ): Pick<AgentTx, "insertTurn" | "appendRecord" | "settleTurn"> {
-  const insert = connection.prepare(`INSERT INTO turns (${turnColumns}) VALUES (?, ?, ?, ?, ?, ?)`);
+  const insert = connection.prepare(`INSERT INTO turns (${turnColumns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`);
   const open = connection.prepare("SELECT 1 FROM turns WHERE state = 'open'").pluck();
   const newest = connection
     .prepare<unknown[], number>("SELECT coalesce(max(generation), 0) FROM turns")
@@ -131,10 +150,10 @@ function writeTurns(
     .prepare<unknown[], number>("SELECT coalesce(max(ordinal), 0) FROM turn_records WHERE turn_id = ?")
     .pluck();
   const append = connection.prepare(
-    "INSERT INTO turn_records (turn_id, ordinal, kind, call_id, body) VALUES (?, ?, ?, ?, ?)",
+    "INSERT INTO turn_records (turn_id, ordinal, kind, call_id, body, sum) VALUES (?, ?, ?, ?, ?, ?)",
   );
   const settle = connection.prepare(
-    "UPDATE turns SET state = 'settled', outcome = ?, settled_at_ms = ? WHERE turn_id = ?",
+    "UPDATE turns SET state = 'settled', outcome = ?, settled_at_ms = ?, end_sum = ? WHERE turn_id = ?",
   );
 
   function assertFence(fence: TurnFence): void {
@@ -157,7 +176,9 @@ function writeTurns(
       assertFence(fence);
       try {
         const ordinal = (lastOrdinal.get(fence.turnId) ?? 0) + 1;
-        append.run(fence.turnId, ordinal, record.kind, callOf(record), codec.pack(record, { kind: "row" }));
+        const text = codec.pack(record, { kind: "row" });
+        const call = callOf(record);
+        append.run(fence.turnId, ordinal, record.kind, call, text, recordSum(fence.turnId, ordinal, text));
       } catch (error) {
         throw isUniqueViolation(error) && record.kind === "toolSettled" ? lateResult(record, error) : error;
       }
@@ -165,7 +186,7 @@ function writeTurns(
     settleTurn(fence, outcome, atMs) {
       assertInTransaction(connection);
       assertFence(fence);
-      settle.run(outcome, atMs, fence.turnId);
+      settle.run(outcome, atMs, endSum(fence.turnId, outcome, atMs), fence.turnId);
     },
   };
 }

@@ -7,6 +7,7 @@
 import type { AgentReads, EntryPage, PageBounds, StoredEntry } from "@sand/agent-core";
 import type { EntryId, TranscriptEntry } from "@sand/protocol";
 import { unpackPayload } from "./payload.ts";
+import { checkSum, damagedRow, rowSum } from "./row-sums.ts";
 import type { Connection } from "./sqlite.ts";
 
 /** the most entries or turns of one page (contract gateway: 5,000) */
@@ -16,7 +17,9 @@ export const endOfNumbers = Number.MAX_SAFE_INTEGER;
 
 interface EntrySqlRow {
   readonly seq: number;
+  readonly id: string;
   readonly entry: string;
+  readonly sum: number | null;
 }
 
 /** where a page of a span begins: before `seq` at `at` */
@@ -37,12 +40,15 @@ type EntryReads = Pick<
 
 export function readEntries(connection: Connection): EntryReads {
   const entryById = connection.prepare<unknown[], EntrySqlRow>(
-    "SELECT seq, entry FROM transcript_entries WHERE id = ?",
+    "SELECT seq, id, entry, sum FROM transcript_entries WHERE id = ?",
   );
   return {
     findEntry(id: EntryId) {
       const row = entryById.get(id);
-      return row === undefined ? undefined : entryFromRow(row);
+      if (row === undefined) return undefined;
+      // What the index of ids says is right only when the row says the same.
+      if (row.id !== id) throw damagedRow(`entry ${id}`);
+      return entryFromRow(row);
     },
     ...readPages(connection),
     entriesInSpan: readSpan(connection),
@@ -52,10 +58,10 @@ export function readEntries(connection: Connection): EntryReads {
 
 function readPages(connection: Connection): Pick<AgentReads, "entriesBefore" | "windowBefore"> {
   const all = connection.prepare<unknown[], EntrySqlRow>(
-    "SELECT seq, entry FROM transcript_entries WHERE seq < ? ORDER BY seq DESC LIMIT ?",
+    "SELECT seq, id, entry, sum FROM transcript_entries WHERE seq < ? ORDER BY seq DESC LIMIT ?",
   );
   const main = connection.prepare<unknown[], EntrySqlRow>(
-    `SELECT seq, entry FROM transcript_entries INDEXED BY transcript_main_window
+    `SELECT seq, id, entry, sum FROM transcript_entries INDEXED BY transcript_main_window
      WHERE ${inMainWindow} AND seq < ? ORDER BY seq DESC LIMIT ?`,
   );
   const page =
@@ -70,7 +76,7 @@ function readSpan(connection: Connection): AgentReads["entriesInSpan"] {
     `SELECT seq, ${at} AS at FROM transcript_entries WHERE seq <= ? ORDER BY seq DESC LIMIT 1`,
   );
   const span = connection.prepare<unknown[], EntrySqlRow>(
-    `SELECT seq, entry FROM transcript_entries INDEXED BY transcript_times
+    `SELECT seq, id, entry, sum FROM transcript_entries INDEXED BY transcript_times
      WHERE ${at} BETWEEN ? AND ? AND NOT (${at} = ? AND seq >= ?) ORDER BY ${at} DESC, seq DESC LIMIT ?`,
   );
 
@@ -92,7 +98,7 @@ function readSpan(connection: Connection): AgentReads["entriesInSpan"] {
 
 function readReplies(connection: Connection): Pick<AgentReads, "repliesTo" | "countReplies"> {
   const replies = connection.prepare<unknown[], EntrySqlRow>(
-    `SELECT seq, entry FROM transcript_entries INDEXED BY transcript_replies
+    `SELECT seq, id, entry, sum FROM transcript_entries INDEXED BY transcript_replies
      WHERE ${replyTo} = ? ORDER BY seq DESC LIMIT ?`,
   );
   const count = connection
@@ -114,6 +120,7 @@ function pageOf(limit: number, read: (wanted: number) => EntrySqlRow[]): EntryPa
 }
 
 function entryFromRow(row: EntrySqlRow): StoredEntry {
+  checkSum(`entry ${row.seq}`, row.sum, rowSum([row.seq, row.id], row.entry));
   return { seq: row.seq, entry: unpackPayload<TranscriptEntry>(row.entry) };
 }
 

@@ -8,6 +8,7 @@
  */
 import type { CommittedEvent, JsonObject } from "@sand/protocol";
 import { inlineCodec, type PayloadCodec } from "./payload.ts";
+import { checkSum, rowSum } from "./row-sums.ts";
 import type { Connection } from "./sqlite.ts";
 
 export const keptEvents = 5_000;
@@ -26,6 +27,7 @@ interface EventRow {
   readonly seq: number;
   readonly channel: string;
   readonly payload: string;
+  readonly sum: number | null;
 }
 
 interface Stored {
@@ -46,9 +48,9 @@ export interface EventLog {
 
 /** The file has tables `events` and `counters`. */
 export function createEventLog(connection: Connection, codec: PayloadCodec = inlineCodec): EventLog {
-  const insert = connection.prepare("INSERT INTO events (seq, channel, payload) VALUES (?, ?, ?)");
+  const insert = connection.prepare("INSERT INTO events (seq, channel, payload, sum) VALUES (?, ?, ?, ?)");
   const select = connection.prepare<unknown[], EventRow>(
-    "SELECT seq, channel, payload FROM events WHERE seq > ? ORDER BY seq LIMIT ?",
+    "SELECT seq, channel, payload, sum FROM events WHERE seq > ? ORDER BY seq LIMIT ?",
   );
   const selectLast = connection
     .prepare<unknown[], number>("SELECT coalesce(max(seq), 0) FROM events")
@@ -74,7 +76,7 @@ export function createEventLog(connection: Connection, codec: PayloadCodec = inl
   return {
     append(event) {
       const payload = codec.pack(event.payload, { kind: "event", seq: event.seq });
-      insert.run(event.seq, event.channel, payload);
+      insert.run(event.seq, event.channel, payload, rowSum([event.seq, event.channel], payload));
       sizes.set(event.seq, Buffer.byteLength(payload));
     },
     trim(added) {
@@ -94,10 +96,14 @@ export function createEventLog(connection: Connection, codec: PayloadCodec = inl
     since(since, limit) {
       if (since < trimmedThrough()) return undefined;
       const rows = select.all(since, Math.min(Math.max(limit, 0), readMax));
-      return rows.map((row) => ({ ...row, payload: codec.unpack<JsonObject>(row.payload) }));
+      return rows.map(({ seq, channel, payload, sum }) => {
+        checkSum(`event ${seq}`, sum, rowSum([seq, channel], payload));
+        return { seq, channel, payload: codec.unpack<JsonObject>(payload) };
+      });
     },
     trimmedThrough,
-    lastSeq: () => selectLast.get() ?? 0,
+    // A log whose events are all gone has still given out their numbers.
+    lastSeq: () => Math.max(selectLast.get() ?? 0, trimmedThrough()),
   };
 }
 

@@ -13,6 +13,7 @@ import type { GroupTarget } from "./group-commit.ts";
 import { indexMigrations } from "./index-schema.ts";
 import { migrate } from "./migrate.ts";
 import { packPayload, unpackPayload } from "./payload.ts";
+import { checkSum, rowSum } from "./row-sums.ts";
 import { type Connection, openDatabase, type StoreDatabase } from "./sqlite.ts";
 
 export interface Creation {
@@ -94,11 +95,21 @@ interface AgentSqlRow {
   readonly last_seq: number;
   readonly written_at_ms: number;
   readonly open_turn: number;
+  readonly sum: number | null;
+}
+
+interface NonceSqlRow {
+  readonly agent_id: string;
+  readonly sum: number | null;
+}
+
+interface CreationSqlRow extends NonceSqlRow {
+  readonly digest: string;
 }
 
 function createReads(connection: Connection): IndexReads {
   const agents = connection.prepare<unknown[], AgentSqlRow>(
-    `SELECT agent_id, summary, last_seq, written_at_ms,
+    `SELECT agent_id, summary, last_seq, written_at_ms, sum,
             EXISTS (SELECT 1 FROM open_turns WHERE open_turns.agent_id = agents.agent_id) AS open_turn
      FROM agents ORDER BY agent_id`,
   );
@@ -106,9 +117,11 @@ function createReads(connection: Connection): IndexReads {
     "SELECT agent_id, written_at_ms FROM agents",
   );
   const openTurn = connection.prepare("SELECT 1 FROM open_turns LIMIT 1");
-  const nonce = connection.prepare<unknown[], string>("SELECT agent_id FROM nonces WHERE nonce = ?").pluck();
-  const creation = connection.prepare<unknown[], { agent_id: string; digest: string }>(
-    "SELECT agent_id, digest FROM creations WHERE nonce = ?",
+  const nonce = connection.prepare<unknown[], NonceSqlRow>(
+    "SELECT agent_id, sum FROM nonces WHERE nonce = ?",
+  );
+  const creation = connection.prepare<unknown[], CreationSqlRow>(
+    "SELECT agent_id, digest, sum FROM creations WHERE nonce = ?",
   );
   const counter = connection.prepare<unknown[], number>("SELECT value FROM counters WHERE name = ?").pluck();
   return {
@@ -117,12 +130,16 @@ function createReads(connection: Connection): IndexReads {
       new Map(times.all().map((row) => [brandId<AgentId>(row.agent_id), row.written_at_ms])),
     hasOpenTurns: () => openTurn.get() !== undefined,
     findNonce(key) {
-      const agentId = nonce.get(key);
-      return agentId === undefined ? undefined : brandId<AgentId>(agentId);
+      const row = nonce.get(key);
+      if (row === undefined) return undefined;
+      checkSum(`nonce of ${row.agent_id}`, row.sum, rowSum([key, row.agent_id]));
+      return brandId<AgentId>(row.agent_id);
     },
     findCreation(key) {
       const row = creation.get(key);
-      return row === undefined ? undefined : { agentId: brandId<AgentId>(row.agent_id), digest: row.digest };
+      if (row === undefined) return undefined;
+      checkSum(`creation of ${row.agent_id}`, row.sum, rowSum([key, row.agent_id, row.digest]));
+      return { agentId: brandId<AgentId>(row.agent_id), digest: row.digest };
     },
     counter: (name) => counter.get(name) ?? 0,
   };
@@ -130,7 +147,7 @@ function createReads(connection: Connection): IndexReads {
 
 function writeAgents(connection: Connection): Pick<IndexTx, "putAgent" | "removeAgent"> {
   const put = connection.prepare(
-    "INSERT OR REPLACE INTO agents (agent_id, summary, last_seq, written_at_ms) VALUES (?, ?, ?, ?)",
+    "INSERT OR REPLACE INTO agents (agent_id, summary, last_seq, written_at_ms, sum) VALUES (?, ?, ?, ?, ?)",
   );
   const remove = connection.prepare("DELETE FROM agents WHERE agent_id = ?");
   const removeNonces = connection.prepare("DELETE FROM nonces WHERE agent_id = ?");
@@ -138,7 +155,9 @@ function writeAgents(connection: Connection): Pick<IndexTx, "putAgent" | "remove
   const clear = connection.prepare("DELETE FROM open_turns WHERE agent_id = ?");
   return {
     putAgent(row) {
-      put.run(row.agentId, packPayload(row.summary), row.lastSeq, row.writtenAtMs);
+      const summary = packPayload(row.summary);
+      const sum = rowSum([row.agentId, row.lastSeq, row.writtenAtMs], summary);
+      put.run(row.agentId, summary, row.lastSeq, row.writtenAtMs, sum);
       if (row.hasOpenTurn) mark.run(row.agentId);
       else clear.run(row.agentId);
     },
@@ -151,17 +170,23 @@ function writeAgents(connection: Connection): Pick<IndexTx, "putAgent" | "remove
 }
 
 function writeLedgers(connection: Connection): Pick<IndexTx, "putNonce" | "recordCreation" | "setCounter"> {
-  const put = connection.prepare("INSERT OR REPLACE INTO nonces (nonce, agent_id) VALUES (?, ?)");
-  const create = connection.prepare("INSERT INTO creations (nonce, agent_id, digest) VALUES (?, ?, ?)");
+  const put = connection.prepare("INSERT OR REPLACE INTO nonces (nonce, agent_id, sum) VALUES (?, ?, ?)");
+  const create = connection.prepare(
+    "INSERT INTO creations (nonce, agent_id, digest, sum) VALUES (?, ?, ?, ?)",
+  );
   const setCounter = connection.prepare("INSERT OR REPLACE INTO counters (name, value) VALUES (?, ?)");
   return {
-    putNonce: (nonce, agentId) => void put.run(nonce, agentId),
-    recordCreation: (nonce, creation) => void create.run(nonce, creation.agentId, creation.digest),
+    putNonce: (nonce, agentId) => void put.run(nonce, agentId, rowSum([nonce, agentId])),
+    recordCreation(nonce, { agentId, digest }) {
+      create.run(nonce, agentId, digest, rowSum([nonce, agentId, digest]));
+    },
     setCounter: (name, value) => void setCounter.run(name, value),
   };
 }
 
 function agentFromRow(row: AgentSqlRow): StoredAgent {
+  const { agent_id, last_seq, written_at_ms } = row;
+  checkSum(`agent ${agent_id}`, row.sum, rowSum([agent_id, last_seq, written_at_ms], row.summary));
   return {
     agentId: brandId<AgentId>(row.agent_id),
     summary: readSummary(row),

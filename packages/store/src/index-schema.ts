@@ -21,7 +21,15 @@ CREATE TABLE events (seq INTEGER PRIMARY KEY, channel TEXT NOT NULL, payload TEX
 CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 `;
 
-export const indexMigrations: Migrations = [first];
+/** checksums (`row-sums.ts`): a row that isn't what was written is made again from the stores */
+const second = `
+ALTER TABLE agents ADD COLUMN sum INTEGER;
+ALTER TABLE nonces ADD COLUMN sum INTEGER;
+ALTER TABLE creations ADD COLUMN sum INTEGER;
+ALTER TABLE events ADD COLUMN sum INTEGER;
+`;
+
+export const indexMigrations: Migrations = [first, second];
 
 /** rows of `counters` */
 export const indexCounters = {

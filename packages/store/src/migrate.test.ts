@@ -40,7 +40,20 @@ test("a file with tables and no version isn't ours", () => {
 
 test("a step that fails leaves the file at the version before it", () => {
   const connection = new SqliteDatabase(":memory:");
+  migrate(connection, steps.slice(0, 1));
   const broken = [...steps.slice(0, 1), "CREATE TABLE two (id INTEGER) STRICT; SELECT nonsense"];
   expect(() => migrate(connection, broken)).toThrow();
   expect([tables(connection), version(connection)]).toEqual([["one"], 1]);
+});
+
+test("what finishes a migration belongs to its transaction, and doesn't run without steps", () => {
+  const connection = new SqliteDatabase(":memory:");
+  const fail = () => {
+    throw new Error("no");
+  };
+  expect(() => migrate(connection, steps, fail)).toThrow("no");
+  expect([tables(connection), version(connection)]).toEqual([[], 0]);
+  migrate(connection, steps);
+  migrate(connection, steps, fail);
+  expect(version(connection)).toBe(2);
 });

@@ -1,5 +1,5 @@
 /**
- * Brings a file to the schema of this program, one version after another, each in a transaction of its own.
+ * Brings a file to the schema of this program: all steps that it lacks, in one transaction, so that it costs one sync.
  *
  * A file of a newer program is refused and left as it is: writing to it by old rules could lose what we don't know of.
  * A file that has tables and no version wasn't written by us, or lost its first page; nothing is created in it.
@@ -10,7 +10,8 @@ import type { Connection } from "./sqlite.ts";
 /** the schema's steps: the one at index 0 makes version 1 of an empty file */
 export type Migrations = readonly string[];
 
-export function migrate(connection: Connection, migrations: Migrations): void {
+/** `finish` runs within the transaction of the steps, and not when there are none. */
+export function migrate(connection: Connection, migrations: Migrations, finish?: () => void): void {
   const found = readVersion(connection);
   if (found > migrations.length) {
     throw new BoxError(
@@ -26,16 +27,12 @@ export function migrate(connection: Connection, migrations: Migrations): void {
       hint: "restore the file from a copy, or move it away",
     });
   }
-  for (const [index, step] of migrations.entries()) {
-    if (index >= found) apply(connection, index + 1, step);
-  }
-}
-
-function apply(connection: Connection, version: number, step: string): void {
+  if (found === migrations.length) return;
   connection
     .transaction(() => {
-      connection.exec(step);
-      connection.pragma(`user_version = ${version}`);
+      for (const step of migrations.slice(found)) connection.exec(step);
+      connection.pragma(`user_version = ${migrations.length}`);
+      finish?.();
     })
     .immediate();
 }

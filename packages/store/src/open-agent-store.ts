@@ -21,6 +21,7 @@ import { createPayloadRefs, type PayloadRefs } from "./blobs/payload-refs.ts";
 import { createEventLog, type EventLog } from "./event-log.ts";
 import { createGroupCommit, type GroupTarget } from "./group-commit.ts";
 import { migrate } from "./migrate.ts";
+import { claimFile, refuseForeign } from "./own-file.ts";
 import { publishSafely } from "./publish-safely.ts";
 import { createReopening, type Reopening } from "./reopening.ts";
 import type { SeqAllocator } from "./seq-allocator.ts";
@@ -139,7 +140,8 @@ function prepareStore(
 ): OpenedStore {
   try {
     const { connection } = database;
-    migrate(connection, agentMigrations);
+    migrate(connection, agentMigrations, () => claimFile(connection, options.agentId));
+    refuseForeign(connection, options.agentId);
     const refs = createPayloadRefs(connection);
     const codec = blobs.codec(refs);
     const log = createEventLog(connection, codec);

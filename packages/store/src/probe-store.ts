@@ -5,9 +5,12 @@
  * nonce and digest under which it was made. A store without a summary was never finished and isn't in the roster.
  */
 import { brandId, type ClientNonce, type JsonObject } from "@sand/protocol";
+import type { AgentFolder } from "./agent-folders.ts";
 import { agentMigrations } from "./agent-schema.ts";
 import { migrate } from "./migrate.ts";
+import { claimFile, refuseForeign } from "./own-file.ts";
 import { unpackPayload } from "./payload.ts";
+import { checkSum, rowSum } from "./row-sums.ts";
 import { type Connection, openDatabase } from "./sqlite.ts";
 
 /** keys of `kv` that the index is rebuilt from */
@@ -22,11 +25,15 @@ export interface ProbedStore {
 }
 
 /** `onNonce` gets the nonces that the store has accepted, newest first, for as long as it answers true. */
-export function probeStore(path: string, onNonce: (nonce: ClientNonce) => boolean): ProbedStore {
-  const database = openDatabase({ path, create: false });
+export function probeStore(
+  { agentId, storePath }: Pick<AgentFolder, "agentId" | "storePath">,
+  onNonce: (nonce: ClientNonce) => boolean,
+): ProbedStore {
+  const database = openDatabase({ path: storePath, create: false });
   try {
     const { connection } = database;
-    migrate(connection, agentMigrations);
+    migrate(connection, agentMigrations, () => claimFile(connection, agentId));
+    refuseForeign(connection, agentId);
     readNonces(connection, onNonce);
     return readRow(connection);
   } finally {
@@ -35,17 +42,26 @@ export function probeStore(path: string, onNonce: (nonce: ClientNonce) => boolea
 }
 
 function readRow(connection: Connection): ProbedStore {
-  const value = connection.prepare<unknown[], string>("SELECT value FROM kv WHERE key = ?").pluck();
+  const row = connection.prepare<unknown[], { readonly value: string; readonly sum: number | null }>(
+    "SELECT value, sum FROM kv WHERE key = ?",
+  );
+  const value = (key: string): string | undefined => {
+    const found = row.get(key);
+    if (found !== undefined) checkSum(`value ${key}`, found.sum, rowSum([key], found.value));
+    return found?.value;
+  };
   const number = (sql: string): number => connection.prepare<unknown[], number>(sql).pluck().get() ?? 0;
-  const summary = value.get(indexedKeys.summary);
-  const creation = value.get(indexedKeys.creation);
+  const summary = value(indexedKeys.summary);
+  const creation = value(indexedKeys.creation);
   return {
     summary: summary === undefined ? undefined : unpackPayload<JsonObject>(summary),
     creation:
       creation === undefined
         ? undefined
         : unpackPayload<{ readonly nonce: ClientNonce; readonly digest: string }>(creation),
-    lastSeq: number("SELECT coalesce(max(seq), 0) FROM events"),
+    lastSeq: number(`SELECT max((SELECT coalesce(max(seq), 0) FROM events),
+                               (SELECT coalesce(max(value), 0) FROM counters
+                                WHERE name = 'events_trimmed_through'))`),
     hasOpenTurn:
       number(`SELECT EXISTS (SELECT 1 FROM turns WHERE state = 'open')
                   OR EXISTS (SELECT 1 FROM prompts WHERE turn_id IS NULL)`) === 1,

@@ -89,7 +89,7 @@ function probeOrReport(
   onNonce: (nonce: ClientNonce) => boolean,
 ): ProbedStore | undefined {
   try {
-    return probeStore(folder.storePath, onNonce);
+    return probeStore(folder, onNonce);
   } catch (error) {
     logger.error(
       { event: "index.store-unreadable", agentId: folder.agentId, err: error },

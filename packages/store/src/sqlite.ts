@@ -8,6 +8,7 @@
 import { closeSync, constants, openSync, statSync } from "node:fs";
 import { BoxError } from "@sand/protocol";
 import SqliteDatabase from "better-sqlite3";
+import { isDamagedRow } from "./row-sums.ts";
 import { isWalResetSafe } from "./wal-reset-safe.ts";
 
 export type Connection = SqliteDatabase.Database;
@@ -104,13 +105,14 @@ export function emptyLog(connection: Connection): void {
 
 /** The kinds of failure after which a connection isn't to be believed any more: the disk, the file or its format. */
 export function isStorageFault(error: unknown): boolean {
-  if (!(error instanceof SqliteDatabase.SqliteError)) return false;
+  if (!(error instanceof SqliteDatabase.SqliteError)) return isDamagedRow(error);
   return faultCodes.some((code) => error.code === code || error.code.startsWith(`${code}_`));
 }
 
 /** The file itself is wrong, so opening it again won't help. */
 export function isDamage(error: unknown): boolean {
-  return error instanceof SqliteDatabase.SqliteError && /^SQLITE_(CORRUPT|NOTADB)/u.test(error.code);
+  if (!(error instanceof SqliteDatabase.SqliteError)) return isDamagedRow(error);
+  return /^SQLITE_(CORRUPT|NOTADB)/u.test(error.code);
 }
 
 export function isUniqueViolation(error: unknown): boolean {

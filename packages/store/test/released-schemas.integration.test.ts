@@ -32,7 +32,7 @@ function schemaOf(database: SqliteDatabase.Database): unknown[] {
     .all();
 }
 
-test.each(["store-v1.sql", "store-v2.sql", "store-v3.sql"])(
+test.each(["store-v1.sql", "store-v2.sql", "store-v3.sql", "store-v4.sql"])(
   "%s opens and says what it said",
   async (fixture) => {
     build(fixture, join(rig.agentFolder("ada"), "store.db"));
@@ -58,9 +58,9 @@ test.each(["store-v1.sql", "store-v2.sql", "store-v3.sql"])(
   },
 );
 
-test("an index of version 1 opens and says what it said", () => {
+test.each(["host-v1.sql", "host-v2.sql"])("%s opens and says what it said", (fixture) => {
   build("store-v1.sql", join(rig.agentFolder("ada"), "store.db"));
-  build("host-v1.sql", join(rig.root, "host.db"));
+  build(fixture, join(rig.root, "host.db"));
   const index = rig.openIndex();
   expect(index.agents()).toEqual([
     { agentId: "ada", summary: { name: "Ada" }, lastSeq: 14, hasOpenTurn: true },
@@ -75,7 +75,9 @@ test.each([
   ["store-v1.sql", agentMigrations],
   ["store-v2.sql", agentMigrations],
   ["store-v3.sql", agentMigrations],
+  ["store-v4.sql", agentMigrations],
   ["host-v1.sql", indexMigrations],
+  ["host-v2.sql", indexMigrations],
 ])("%s migrated has the schema of a fresh file", (fixture, migrations) => {
   const migrated = new SqliteDatabase(":memory:");
   migrated.exec(readFileSync(new URL(`./fixtures/${fixture}`, import.meta.url), "utf8"));
