@@ -2,8 +2,9 @@
  * Brings one agent's rows of the search index up to its store, a chunk at a time.
  *
  * A new agent is scanned by its entries; afterwards its committed events say what is new or changed, so the cost is
- * that of what is new. The scan begins again where the events can't tell: some were trimmed before they were seen, the
- * store is another file, or the event that was seen last isn't there any more (an older copy was restored).
+ * that of what is new. Where some events were trimmed before they were seen, the entries behind the last one are scanned
+ * first, and the older ones are looked at again when nothing else is to do. All begins anew where the store is another
+ * file, or the event that was seen last isn't there any more (an older copy was restored).
  *
  * Each chunk is one transaction with the place that it comes to, so a death in between repeats nothing and leaves
  * nothing out.
@@ -29,6 +30,8 @@ interface Position {
   readonly scanned: number;
   readonly through: number;
   readonly anchor: string;
+  /** entries up to here were looked at again; `null` when none has to be */
+  readonly rechecked: number | null;
 }
 
 /** What a chunk found in the store, and the place that it comes to. */
@@ -44,7 +47,7 @@ export function createSearchProjector(connection: Connection): SearchProjector {
 
   const begin = (store: StoreReader): Position => ({
     ...{ store_file: store.storeFile, phase: "clear" },
-    ...{ scanned: 0, through: 0, anchor: "" },
+    ...{ scanned: 0, through: 0, anchor: "", rechecked: null },
   });
 
   function write(agentId: string, { entries, next, progress }: Found): Progress {
@@ -103,32 +106,55 @@ function scanFrom(store: StoreReader, place: Position): Position {
   });
 }
 
-function scan(store: StoreReader, place: Position): Found {
+/** A chunk of the entries behind `seq`, and where it ends; nothing when it reaches the last one. */
+function takeEntries(
+  store: StoreReader,
+  seq: number,
+): { readonly entries: SeenEntry[]; readonly end?: number } {
   const entries: SeenEntry[] = [];
-  let scanned = place.scanned;
   let chars = 0;
-  for (const seen of store.entriesAfter(place.scanned)) {
+  for (const seen of store.entriesAfter(seq)) {
     entries.push(seen);
-    scanned = seen.seq;
     chars += seen.chars;
     if (entries.length >= projectionLimits.chunkRows || chars >= projectionLimits.chunkMaxChars)
-      return { entries, next: { ...place, scanned }, progress: "more" };
+      return { entries, end: seen.seq };
   }
-  return { entries, next: { ...place, phase: "follow", scanned }, progress: "more" };
+  return { entries };
+}
+
+function scan(store: StoreReader, place: Position): Found {
+  const { entries, end } = takeEntries(store, place.scanned);
+  const next: Position = end === undefined ? { ...place, phase: "follow" } : { ...place, scanned: end };
+  return { entries, next, progress: "more" };
+}
+
+function recheck(store: StoreReader, place: Position, rechecked: number): Found {
+  const { entries, end } = takeEntries(store, rechecked);
+  return {
+    entries,
+    next: { ...place, rechecked: end ?? null },
+    progress: end === undefined ? "done" : "more",
+  };
 }
 
 function follow(store: StoreReader, place: Position): Found {
-  const again: Position = { ...place, phase: "clear", scanned: 0, through: 0, anchor: "" };
-  const lost: Found = { entries: [], next: again, progress: "more" };
-  if (isLost(store, place)) return lost;
   const last = store.lastSeq();
+  const gap = findGap(store, place);
+  if (gap === "other-history") return { entries: [], next: clearing(place), progress: "more" };
+  if (gap === "trimmed") {
+    const now = { through: last, anchor: store.anchorAt(last) };
+    const next: Position = { ...place, ...now, phase: "scan", scanned: place.through, rechecked: 0 };
+    return { entries: [], next, progress: "more" };
+  }
+  if (place.through === last && place.rechecked !== null) return recheck(store, place, place.rechecked);
   const entries = new Map<string, SeenEntry>();
   let through = place.through;
   let events = 0;
   let chars = 0;
   for (const { seq, type, entryId } of store.transcriptEvents(place.through, projectionLimits.chunkRows)) {
     // Everything is gone, or something that this program doesn't know has happened.
-    if (entryId === null || (type !== "appended" && type !== "updated")) return lost;
+    if (entryId === null || (type !== "appended" && type !== "updated"))
+      return { entries: [], next: clearing(place), progress: "more" };
     const found = store.findEntry(entryId);
     entries.set(entryId, found);
     chars += found.chars;
@@ -139,28 +165,35 @@ function follow(store: StoreReader, place: Position): Found {
   const isFull = events === projectionLimits.chunkRows || chars >= projectionLimits.chunkMaxChars;
   if (!isFull) through = last;
   const next = { ...place, through, anchor: store.anchorAt(through) };
-  return { entries: [...entries.values()], next, progress: through === last ? "done" : "more" };
+  const isDone = through === last && place.rechecked === null;
+  return { entries: [...entries.values()], next, progress: isDone ? "done" : "more" };
 }
 
-/** Whether the events behind the last place can't be all that happened since. */
-function isLost(store: StoreReader, { through, anchor }: Position): boolean {
+const clearing = (place: Position): Position => ({
+  ...{ ...place, phase: "clear" },
+  ...{ scanned: 0, through: 0, anchor: "", rechecked: null },
+});
+
+/** Whether the events behind the last place can't be all that happened since, and why. */
+function findGap(store: StoreReader, { through, anchor }: Position): "none" | "trimmed" | "other-history" {
+  if (through > store.lastSeq()) return "other-history";
   const trimmed = store.trimmedThrough();
-  if (through < trimmed || through > store.lastSeq()) return true;
-  return through > trimmed && store.anchorAt(through) !== anchor;
+  if (through < trimmed) return "trimmed";
+  return through > trimmed && store.anchorAt(through) !== anchor ? "other-history" : "none";
 }
 
 function writePlaces(connection: Connection) {
   const get = connection.prepare<unknown[], Position>(
-    "SELECT store_file, phase, scanned, through, anchor FROM positions WHERE agent_id = ?",
+    "SELECT store_file, phase, scanned, through, anchor, rechecked FROM positions WHERE agent_id = ?",
   );
-  const put = connection.prepare("INSERT OR REPLACE INTO positions VALUES (?, ?, ?, ?, ?, ?)");
+  const put = connection.prepare("INSERT OR REPLACE INTO positions VALUES (?, ?, ?, ?, ?, ?, ?)");
   const putAgent = connection.prepare("INSERT OR REPLACE INTO agents (agent_id, fingerprint) VALUES (?, ?)");
   const remove = connection.prepare("DELETE FROM positions WHERE agent_id = ?");
   const removeAgent = connection.prepare("DELETE FROM agents WHERE agent_id = ?");
   return {
     get: (agentId: string) => get.get(agentId),
-    put(agentId: string, { store_file, phase, scanned, through, anchor }: Position): void {
-      put.run(agentId, store_file, phase, scanned, through, anchor);
+    put(agentId: string, { store_file, phase, scanned, through, anchor, rechecked }: Position): void {
+      put.run(agentId, store_file, phase, scanned, through, anchor, rechecked);
     },
     putFingerprint(agentId: string, { store_file, through, anchor }: Position): void {
       putAgent.run(agentId, `${store_file}/${through}/${anchor}`);

@@ -12,7 +12,7 @@ export function indexedAgents(connection: Connection): ReadonlyMap<string, numbe
   const rows = connection
     .prepare<unknown[], { readonly agentId: string; readonly through: number }>(
       `SELECT positions.agent_id AS agentId,
-              CASE WHEN phase = 'follow' THEN min(positions.through, coalesce(journals.through, -1)) ELSE -1 END
+              CASE WHEN phase = 'follow' AND rechecked IS NULL THEN min(positions.through, coalesce(journals.through, -1)) ELSE -1 END
                 AS through
        FROM positions LEFT JOIN journals USING (agent_id)`,
     )

@@ -2,8 +2,8 @@
  * The role `projections`, a worker thread of the host: everything that makes a projection or searches in one, so that
  * the thread of the gateway waits for none of it.
  *
- * Between two chunks it rests for part of the time that the last one took: two processors may be all that there are,
- * and agents' own work comes first. It ends when it is told to close.
+ * Between two chunks it rests as long as the last one took: two processors may be all that there are, and agents' own
+ * work comes first. It ends when it is told to close.
  */
 import { setImmediate as nextTurn, setTimeout as rest } from "node:timers/promises";
 import { parentPort, workerData } from "node:worker_threads";
@@ -13,7 +13,7 @@ import type { ProjectionReply, ProjectionRequest, ProjectionRoleData } from "./p
 import { createProjector } from "./projector.ts";
 
 /** the longest rest after one chunk, in `ms` */
-const restMaxMs = 20;
+const restMaxMs = 50;
 
 /** Resolves when the port is closed. */
 export async function runProjectionRole(): Promise<void> {
@@ -37,7 +37,7 @@ export async function runProjectionRole(): Promise<void> {
       if (isClosed || !projector.step()) break;
       const tookMs = performance.now() - beganMs;
       // Messages that came meanwhile are heard in either case.
-      await (tookMs < 1 ? nextTurn() : rest(Math.min(tookMs / 2, restMaxMs)));
+      await (tookMs < 1 ? nextTurn() : rest(Math.min(tookMs, restMaxMs)));
     }
     isWorking = false;
     if (!isClosed) say({ kind: "idle" });

@@ -56,7 +56,8 @@ CREATE TABLE positions (
   phase TEXT NOT NULL CHECK (phase IN ('clear', 'scan', 'follow')),
   scanned INTEGER NOT NULL,
   through INTEGER NOT NULL,
-  anchor TEXT NOT NULL
+  anchor TEXT NOT NULL,
+  rechecked INTEGER
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE journals (
