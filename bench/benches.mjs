@@ -1,6 +1,7 @@
 /** The table of benches: what `pnpm bench <name>` runs, and what the page says about it. */
 import { benchAccept } from "./accept.mjs";
 import { benchBlobs } from "./blobs.mjs";
+import { benchBoxStore } from "./box-store.mjs";
 import { benchDaemon } from "./daemon.mjs";
 import { benchExec } from "./exec.mjs";
 import { benchFanOut } from "./fan-out.mjs";
@@ -46,6 +47,13 @@ export const benches = {
       "thread and back, which is the price of an event loop that never waits for a large write.",
     ].join(" "),
     run: benchBlobs,
+  },
+  "box-store": {
+    about: [
+      "What accepting prompts costs while one snapshot after another is taken. 64 connections over four agents change",
+      "nearly every page between two snapshots, so each brings all of it: more than any real load asks for.",
+    ].join(" "),
+    run: benchBoxStore,
   },
   start: {
     about: [

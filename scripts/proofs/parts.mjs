@@ -1,7 +1,10 @@
 /** What is proved of each issue: name of the part → what runs it. Each resolves with `{ figures, findings }`. */
 import { join } from "node:path";
+import { benchBoxStore } from "../../bench/box-store.mjs";
 import * as kit from "../../packages/testkit/src/proofs/door.ts";
 import { execDaemonParts } from "./exec-daemon-parts.mjs";
+import { proveBenches } from "./prove-benches.mjs";
+import { proveBoxStore } from "./prove-box-store.mjs";
 import { proveContainer } from "./prove-container.mjs";
 import { proveSlowClient } from "./prove-slow-client.mjs";
 
@@ -33,4 +36,9 @@ export const proofs = {
     fuzz: ({ bundles, seed }) => kit.runFuzz({ bundles, seed, requests: 200_000, perTargetMin: 500 }),
   },
   4: execDaemonParts(report),
+  5: {
+    "box store in a directory": (run) => proveBoxStore("directory", { ...run, report }),
+    "box store on S3": (run) => proveBoxStore("radosgw", { ...run, report }),
+    "box store beside accepting": () => proveBenches([benchBoxStore], { rounds: 7, report }),
+  },
 };

@@ -3,12 +3,15 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type ObjectStore, probeObjectStore, restoreSnapshot, snapshotInto } from "@sand/store/snapshots";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { openS3Store } from "../src/box-store/s3-store.ts";
 import { type FakeS3, type FakeS3Options, startFakeS3 } from "./fake-s3.ts";
 
 let folder = "";
 const opened: AsyncDisposable[] = [];
+
+// A busy machine is slow, and that is no failure.
+vi.setConfig({ testTimeout: 240_000 });
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "sand-s3-"));

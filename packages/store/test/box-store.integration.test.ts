@@ -12,7 +12,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import SqliteDatabase from "better-sqlite3";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { openDirectoryStore } from "../src/snapshots/directory-store.ts";
 import { sha256Of } from "../src/snapshots/hash.ts";
 import type { ObjectStore } from "../src/snapshots/object-store.ts";
@@ -23,6 +23,9 @@ import { clearOwned, snapshotInto } from "../src/snapshots/work-on-store.ts";
 let folder = "";
 let store: ObjectStore;
 let nowMs = Date.now();
+
+// A busy machine is slow, and that is no failure.
+vi.setConfig({ testTimeout: 240_000 });
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "sand-box-store-"));

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import SqliteDatabase from "better-sqlite3";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { snapshotLimits } from "../src/snapshots/limits.ts";
 import { pinDatabase } from "../src/snapshots/live-database.ts";
 
@@ -14,6 +14,9 @@ const writerScript = fileURLToPath(new URL("./write-until-ended.ts", import.meta
 
 let folder = "";
 const children: ChildProcess[] = [];
+
+// A busy machine is slow, and that is no failure.
+vi.setConfig({ testTimeout: 240_000 });
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "sand-live-"));
