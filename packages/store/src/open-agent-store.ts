@@ -16,7 +16,7 @@ import { createAgentTx } from "./agent-tx.ts";
 import { type AgentBlobs, createAgentBlobs, payloadRootKey } from "./blobs/agent-blobs.ts";
 import type { AgentWorkerPool } from "./blobs/agent-worker-pool.ts";
 import { blobFileName } from "./blobs/blob-schema.ts";
-import { blobsOfTurns } from "./blobs/blobs-of-turns.ts";
+import { type BlobsOfTurns, blobsOfTurns } from "./blobs/blobs-of-turns.ts";
 import { createPayloadRefs, type PayloadRefs } from "./blobs/payload-refs.ts";
 import { createEventLog, type EventLog } from "./event-log.ts";
 import { createGroupCommit, type GroupTarget } from "./group-commit.ts";
@@ -47,7 +47,7 @@ export interface OpenAgentStoreOptions {
 
 interface OpenedStore extends GroupTarget<AgentTx> {
   readonly refs: PayloadRefs;
-  readonly blobsOfTurns: (settledTurns: number) => readonly string[];
+  readonly blobsOfTurns: BlobsOfTurns;
   readonly reads: AgentReads;
   readonly log: EventLog;
 }

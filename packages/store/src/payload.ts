@@ -88,8 +88,8 @@ export function createPayloadCodec({ placeParts, readBlob }: PayloadCodecDeps): 
 }
 
 /** The blobs that a row's text names, none for an inline one. */
-export function blobsNamedBy(text: string): readonly string[] {
-  return text.startsWith(blobMark) ? readNamingRow(text).parts.map(({ id }) => id) : [];
+export function blobsNamedBy(text: string): readonly StoredPart[] {
+  return text.startsWith(blobMark) ? readNamingRow(text).parts : [];
 }
 
 function readNamingRow(text: string): NamingRow {

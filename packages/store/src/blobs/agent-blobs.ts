@@ -9,9 +9,9 @@ import type { AgentTx } from "@sand/agent-core";
 import type { Logger } from "@sand/node-kit";
 import { BoxError, invariant, type JsonValue } from "@sand/protocol";
 import type { GroupCommit } from "../group-commit.ts";
-import { createPayloadCodec, type PayloadCodec } from "../payload.ts";
+import { createPayloadCodec, type PayloadCodec, type StoredPart } from "../payload.ts";
 import type { AgentWorkerPool } from "./agent-worker-pool.ts";
-import { createBlobReader } from "./blob-reader.ts";
+import { createBlobReader, keptMaxChars } from "./blob-reader.ts";
 import { type CollectDeps, checkpointPayloads, collectBlobs, type StoredRoot } from "./collect-blobs.ts";
 import type { PayloadRefs } from "./payload-refs.ts";
 import { createStagedParts, MissingParts } from "./staged-parts.ts";
@@ -45,7 +45,8 @@ type Submit = GroupCommit<AgentTx>["submit"];
 export interface AgentBlobs {
   codec(refs: PayloadRefs): PayloadCodec;
   readonly submit: Submit;
-  bringIn(ids: readonly string[]): Promise<void>;
+  /** brings in the first ones, as many as are kept */
+  bringIn(parts: readonly StoredPart[]): Promise<void>;
   settle(): Promise<SettledPayloads>;
   close(): Promise<void>;
 }
@@ -141,12 +142,12 @@ export function createAgentBlobs(deps: AgentBlobsDeps): AgentBlobs {
             }),
       }),
     submit,
-    async bringIn(ids) {
-      const wanted = [...new Set(ids)].filter((id) => !reader.has(id));
+    async bringIn(parts) {
+      const wanted = choose(parts).filter((id) => !reader.has(id));
       for (let from = 0; pool !== undefined && from < wanted.length; from += preloadMax) {
-        const some = wanted.slice(from, from + preloadMax);
-        const found = await ask("get", { ids: some });
-        for (const [index, data] of found.entries()) reader.bringIn(some[index] ?? "", data);
+        const ids = wanted.slice(from, from + preloadMax);
+        const found = await ask("get", { ids });
+        for (const [index, data] of found.entries()) reader.bringIn(ids[index] ?? "", data);
       }
     },
     settle,
@@ -156,6 +157,19 @@ export function createAgentBlobs(deps: AgentBlobsDeps): AgentBlobs {
       await pool?.release(path);
     },
   };
+}
+
+/** More than the reader keeps would push the first ones out again. */
+function choose(parts: readonly StoredPart[]): readonly string[] {
+  const chosen = new Set<string>();
+  let sum = 0;
+  for (const { id, bytes } of parts) {
+    if (chosen.has(id)) continue;
+    sum += bytes;
+    if (sum > keptMaxChars) break;
+    chosen.add(id);
+  }
+  return [...chosen];
 }
 
 /** Written by `commitRoot` only. */

@@ -202,11 +202,6 @@ function ownDatabase({ path, logger }: AnswerCallsDeps) {
           return list(request.ask);
         case "drop":
           return drop(request.ask);
-        case "snapshot": {
-          const { target } = request.ask;
-          guarded((database) => database.snapshot(target));
-          return null;
-        }
         case "close":
           file?.close();
           file = undefined;

@@ -15,8 +15,6 @@ export interface BlobCalls {
   readonly checkpoint: { readonly ask: CheckpointAsk; readonly answer: CheckpointAnswer };
   readonly list: { readonly ask: ListAsk; readonly answer: ListAnswer };
   readonly drop: { readonly ask: DropAsk; readonly answer: { readonly dropped: number } };
-  /** a consistent copy as one file, which must not be there yet */
-  readonly snapshot: { readonly ask: { readonly target: string }; readonly answer: null };
   /** everything into the file, the log emptied, the file closed */
   readonly close: { readonly ask: null; readonly answer: null };
 }

@@ -29,7 +29,6 @@ export interface BlobDatabase {
   /** removes blobs and notes how far the collector has come, in one transaction */
   drop(ids: readonly string[], settledThrough: number): number;
   settledThrough(): number;
-  snapshot(target: string): void;
 }
 
 /** Makes the file where it isn't there; its folder must be. */
@@ -49,9 +48,7 @@ export function openBlobDatabase(path: string): BlobDatabase {
   }
 }
 
-function readBlobs(
-  connection: Connection,
-): Pick<BlobDatabase, "get" | "list" | "settledThrough" | "snapshot"> {
+function readBlobs(connection: Connection): Pick<BlobDatabase, "get" | "list" | "settledThrough"> {
   const data = connection.prepare<unknown[], Buffer>("SELECT data FROM blobs WHERE id = ?").pluck();
   const list = connection.prepare<unknown[], { at: number; id: string }>(
     "SELECT rowid AS at, id FROM blobs WHERE rowid > ? ORDER BY rowid LIMIT ?",
@@ -61,7 +58,6 @@ function readBlobs(
     get: (id) => verifiedBlob(id, data.get(id)),
     list: (after, limit) => list.all(after, limit),
     settledThrough: () => mark.get(settledMark) ?? 0,
-    snapshot: (target) => void connection.prepare("VACUUM INTO ?").run(target),
   };
 }
 

@@ -8,7 +8,7 @@ import { type Connection, openForReading } from "../sqlite.ts";
 import { verifiedBlob } from "./blob-id.ts";
 
 /** payloads that are kept in memory for one agent, in characters */
-const keptMaxChars = 16 * 1_048_576;
+export const keptMaxChars = 16 * 1_048_576;
 /** how long what nobody reads is kept, and the connection stays open, in `ms` */
 const keptMs = 15_000;
 

@@ -1,17 +1,20 @@
 /** Which blobs a request is built from: those that waiting prompts, the open turn and the newest other turns name. */
-import { blobsNamedBy } from "../payload.ts";
+import { blobsNamedBy, type StoredPart } from "../payload.ts";
 import type { Connection } from "../sqlite.ts";
 
 const isNaming = "substr(body, 1, 1) = '@'";
 
-export function blobsOfTurns(connection: Connection): (settledTurns: number) => readonly string[] {
+export type BlobsOfTurns = (settledTurns: number) => readonly StoredPart[];
+
+/** Newest first, since not all may be wanted. */
+export function blobsOfTurns(connection: Connection): BlobsOfTurns {
   const ofPrompts = connection
     .prepare<unknown[], string>(`SELECT body FROM prompts WHERE turn_id IS NULL AND ${isNaming}`)
     .pluck();
   const ofTurns = connection
     .prepare<unknown[], string>(
-      `SELECT body FROM turn_records WHERE ${isNaming} AND turn_id IN (
-         SELECT turn_id FROM turns ORDER BY generation DESC LIMIT ?)`,
+      `SELECT body FROM (SELECT turn_id, generation FROM turns ORDER BY generation DESC LIMIT ?)
+       JOIN turn_records USING (turn_id) WHERE ${isNaming} ORDER BY generation DESC, ordinal DESC`,
     )
     .pluck();
   // The open turn is the newest.
