@@ -23,7 +23,7 @@ import {
 import * as kit from "../../packages/testkit/src/proofs/door.ts";
 import { collectFindings } from "../../packages/testkit/src/proofs/proof-result.ts";
 import { differences, fingerprint, readStores } from "./box-store/compare-roots.mjs";
-import { raceOwners } from "./box-store/race-owners.mjs";
+import { raceBlindly, raceOwners } from "./box-store/race-owners.mjs";
 import { runRole } from "./box-store/run-role.mjs";
 import { openTarget } from "./box-store/targets.mjs";
 
@@ -37,6 +37,7 @@ export async function proveBoxStore(kind, { bundles, seed, scale = 1, report }) 
   const count = (whole) => Math.max(2, Math.round(whole * scale));
   const scene = { folder: folder.path, target, bundles, findings, report, random: createSeededRandom(seed) };
   const races = await raceOwners({ target, folder: folder.path, races: count(500), findings });
+  await raceBlindly({ target, folder: folder.path, races: 60, findings });
   report(`${races.owners} owners in ${races.races} races`);
   const underLoad = await snapshotUnderLoad(scene, { snapshots: count(20), kills: count(60) });
   const restores = await interruptRestores(scene, underLoad.root, count(60));
@@ -70,6 +71,7 @@ async function snapshotUnderLoad(scene, { snapshots, kills }) {
     whole += 1;
     if (whole % 4 === 1) await checkSnapshot(scene, fieldOf(reply.body, "snapshotId"), acknowledged, round);
   }
+  await copyBlindly(scene, world.dataRoot, load.acknowledged);
   const posts = await load.end();
   report(`${whole} snapshots while ${posts} prompts were accepted, ${killed} killed`);
   await waitForIdle(access, agents);
@@ -173,6 +175,31 @@ async function checkSnapshot({ target, bundles, findings, folder }, id, acknowle
   );
 }
 
+/** The control: files that are copied as they lie there must be seen to miss what was acknowledged. */
+async function copyBlindly({ findings, folder }, dataRoot, acknowledged) {
+  for (let round = 0; round < 10; round += 1) {
+    const known = [...acknowledged];
+    const root = join(folder, `blind-copy-${round}`);
+    cpSync(join(dataRoot, "agents"), join(root, "agents"), {
+      recursive: true,
+      filter: (path) => !/-(?:wal|shm)$/u.test(path),
+    });
+    if (isShort(root, known)) return;
+    await delay(100);
+  }
+  findings.expect(false, "a plain copy of live databases looks whole too: the proof is blind");
+}
+
+function isShort(root, acknowledged) {
+  try {
+    const { nonces, unsound } = readStores(root);
+    return unsound.length > 0 || acknowledged.some((nonce) => !nonces.has(nonce));
+  } catch {
+    // It can't even be opened.
+    return true;
+  }
+}
+
 async function compareRestored({ target, bundles, findings, folder }, source) {
   const root = join(folder, "empty-machine");
   const { answer } = await runRole(bundles.host, restoreCall(target, root));
@@ -225,7 +252,9 @@ async function interruptRestores(scene, source, kills) {
   const wholeMs = Math.round(performance.now() - startedMs);
   let killed = 0;
   let partial = 0;
-  for (let round = 0; round < kills && !existsSync(root); round += 1) {
+  // A few more where every kill came too early or too late.
+  const isDue = (round) => round < kills || (partial === 0 && round < kills + 30);
+  for (let round = 0; isDue(round) && !existsSync(root); round += 1) {
     const ended = await runRole(bundles.host, restoreCall(target, root), {
       killAfterMs: random.whole(100, wholeMs),
     });

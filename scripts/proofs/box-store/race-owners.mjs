@@ -2,6 +2,7 @@
  * Two hosts on one store: both were restored from it, so both may follow its owner, and both do at the same moment.
  * Exactly one becomes the owner, each time; every tenth race is for a store that nobody has claimed yet.
  */
+import { createHash } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { snapshotInto } from "../../../packages/store/src/snapshots/door.ts";
@@ -37,6 +38,38 @@ export async function raceOwners({ target, folder, races, findings }) {
   }
   for (const store of shared) await store.close();
   return { races, owners: won, "won by the first": wins[0], "won by the second": wins[1] };
+}
+
+/**
+ * The control: over a store that overwrites whatever the condition says, the same races must be seen to have two owners.
+ * A host would refuse that store; here its protocol is made believe.
+ */
+export async function raceBlindly({ target, folder, races, findings }) {
+  const blind = await Promise.all([target.open("blind"), target.open("blind")]);
+  const stores = blind.map((store) => ({
+    ...store,
+    create: (key, bytes) => store.put(key, bytes).then(() => ({ kind: "created" })),
+    replace: ({ key, bytes }) => store.put(key, bytes).then(() => ({ kind: "replaced" })),
+  }));
+  let doubled = 0;
+  for (let race = 0; race < races && doubled === 0; race += 1) {
+    await stores[0].remove("head.json");
+    const outcomes = await Promise.allSettled(
+      stores.map((store, index) =>
+        claim(store, believe(makeHeir(folder, `blind-${race}-${index}`, store, 0), store)),
+      ),
+    );
+    if (outcomes.filter(({ status }) => status === "fulfilled").length > 1) doubled += 1;
+  }
+  for (const store of blind) await store.close();
+  findings.expect(doubled > 0, "races over a store without conditions look right too: the proof is blind");
+}
+
+function believe(root, store) {
+  const name = createHash("sha256").update(store.address).digest("hex").slice(0, 16);
+  const probed = { kind: "cas", style: "plain", atMs: Date.now() };
+  writeFileSync(join(root, "box-store", `${name}.json`), JSON.stringify({ writeIds: [], probed }));
+  return root;
 }
 
 function claim(store, root) {
