@@ -7,7 +7,13 @@
  */
 import { invariant, type JsonValue } from "@sand/protocol";
 import type { PayloadHolder } from "./blobs/payload-refs.ts";
-import { joinPayload, type PayloadForm, type PayloadPart, splitPayload } from "./blobs/split-payload.ts";
+import {
+  estimateChars,
+  joinPayload,
+  type PayloadForm,
+  type PayloadPart,
+  splitPayload,
+} from "./blobs/split-payload.ts";
 
 /** the largest value that a row takes, in UTF-16 units; tools and the gateway cut or refuse far below it */
 const payloadMaxChars = 16 * 1_048_576;
@@ -66,10 +72,12 @@ interface NamingRow {
 export function createPayloadCodec({ placeParts, readBlob }: PayloadCodecDeps): PayloadCodec {
   return {
     pack(value, holder) {
-      const text = packPayload(value);
-      if (text.length <= inlineMaxChars || placeParts === undefined) return text;
-      // It is JSON: it has just been written as such.
-      const { rest, parts } = splitPayload(value as JsonValue, inlineMaxChars);
+      // It is JSON: whoever writes a row has it from JSON, or builds it of the same.
+      const whole = value as JsonValue;
+      // A large one isn't turned into text first: that alone would take as long as a small commit.
+      if (placeParts === undefined || estimateChars(whole) <= inlineMaxChars) return packPayload(value);
+      invariant(estimateChars(whole) <= payloadMaxChars, "a stored value is within its size limit");
+      const { rest, parts } = splitPayload(whole, inlineMaxChars);
       const stored = placeParts(parts, holder);
       const named = parts.map(({ at, form }, index) => ({ at, form, ...partAt(stored, index) }));
       const row: NamingRow = { version: 1, rest, parts: named };

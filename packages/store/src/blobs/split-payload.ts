@@ -41,7 +41,7 @@ interface Splitting {
 type Way = readonly (string | number)[];
 
 function split(value: JsonValue, at: Way, to: Splitting): JsonValue {
-  if (sizeOf(value) <= to.inlineMaxChars) return value;
+  if (estimateChars(value) <= to.inlineMaxChars) return value;
   if (typeof value !== "object" || value === null) return take(value, at, to);
   return isList(value) ? splitList(value, at, to) : splitObject(value, at, to);
 }
@@ -49,7 +49,7 @@ function split(value: JsonValue, at: Way, to: Splitting): JsonValue {
 function splitList(value: readonly JsonValue[], at: Way, to: Splitting): JsonValue {
   const inner: Splitting = { ...to, parts: [] };
   const rest = value.map((one, index) => split(one, [...at, index], inner));
-  if (sizeOf(rest) > to.inlineMaxChars) return take(value, at, to);
+  if (estimateChars(rest) > to.inlineMaxChars) return take(value, at, to);
   to.parts.push(...inner.parts);
   return rest;
 }
@@ -61,7 +61,7 @@ function splitObject(value: JsonObject, at: Way, to: Splitting): JsonValue {
     if (member !== undefined) rest.set(name, split(member, [...at, name], inner));
   }
   const bySize = [...rest]
-    .map(([name, member]) => ({ name, size: sizeOf(member) }))
+    .map(([name, member]) => ({ name, size: estimateChars(member) }))
     .sort((a, b) => b.size - a.size);
   let left = bySize.reduce((sum, { name, size }) => sum + name.length + size, 0);
   for (const { name, size } of bySize) {
@@ -87,12 +87,18 @@ function startsWith(at: Way, way: Way): boolean {
   return way.every((step, index) => at[index] === step);
 }
 
-/** An estimate, near enough to decide by: it looks at each value, and not at each character. */
-function sizeOf(value: JsonValue | undefined): number {
+/** How long the JSON of a value is, near enough to decide by: it looks at each value, and not at each character. */
+export function estimateChars(value: JsonValue | undefined): number {
   if (typeof value === "string") return value.length + 2;
-  if (typeof value !== "object" || value === null) return 8;
-  if (isList(value)) return value.reduce((sum: number, one) => sum + sizeOf(one) + 1, 2);
-  return Object.entries(value).reduce((sum, [name, member]) => sum + name.length + 4 + sizeOf(member), 2);
+  if (typeof value !== "object" || value === null) return 6;
+  let sum = 2;
+  if (isList(value)) {
+    for (const one of value) sum += estimateChars(one) + 1;
+    return sum;
+  }
+  // Every row is looked at, so nothing is made here that would have to be collected again.
+  for (const name in value) sum += name.length + 4 + estimateChars(value[name]);
+  return sum;
 }
 
 function isList(value: JsonValue): value is readonly JsonValue[] {
