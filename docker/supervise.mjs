@@ -20,9 +20,11 @@ const credential = `${privateFolder}/inference.json`;
 const secretNames = [
   ...["SAND_GATEWAY_TOKEN", "SAND_BOX_EXEC_DAEMON_AUTH_TOKEN", "SAND_INFERENCE_API_KEY"],
   ...["OPENROUTER_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_API_KEY"],
+  ...["SAND_BOX_STORE_ACCESS_KEY_ID", "SAND_BOX_STORE_SECRET_ACCESS_KEY", "SAND_BOX_STORE_SESSION_TOKEN"],
+  ...["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"],
 ];
 /** what of the container's environment nobody but the host is told */
-const onlyForHost = /^(?:SAND_GATEWAY_|SAND_INFERENCE_|SAND_BACKEND_URL)/;
+const onlyForHost = /^(?:SAND_GATEWAY_|SAND_INFERENCE_|SAND_BACKEND_URL|SAND_BOX_STORE)/;
 
 /** Docker's own patience is ten seconds, so these together are less. */
 const hostEndMaxMs = 5000;

@@ -32,6 +32,16 @@ test("a child process gets what a program needs, and no other variable of the sh
   expect(config.childEnvironment).toEqual({ HOME: "/h", LC_ALL: "C", https_proxy: "http://p" });
 });
 
+test("the usual keys for S3 go to a host only when it keeps its snapshots there, and never by halves", () => {
+  const aws = { AWS_ACCESS_KEY_ID: "a", AWS_SECRET_ACCESS_KEY: "b" };
+  const asOurs = { SAND_BOX_STORE_ACCESS_KEY_ID: "a", SAND_BOX_STORE_SECRET_ACCESS_KEY: "b" };
+  expect(parseConfig(aws)).toMatchObject({ secrets: {}, storeKeys: asOurs });
+  expect(parseConfig({ ...aws, SAND_BOX_STORE: "/mnt/backups" }).secrets).toEqual({});
+  expect(parseConfig({ ...aws, SAND_BOX_STORE: "s3://boxes" }).secrets).toEqual(asOurs);
+  const own = { SAND_BOX_STORE_ACCESS_KEY_ID: "c" };
+  expect(parseConfig({ ...aws, ...own }).storeKeys).toEqual(own);
+});
+
 test("an empty variable counts as absent", () => {
   const config = parseConfig({ SAND_DATA_ROOT: "", OPENAI_API_KEY: "" });
   expect([config.dataRoot, config.secrets, config.port]).toEqual([undefined, {}, 1340]);

@@ -19,9 +19,6 @@ export const secretNames = [
   "SAND_BOX_STORE_ACCESS_KEY_ID",
   "SAND_BOX_STORE_SECRET_ACCESS_KEY",
   "SAND_BOX_STORE_SESSION_TOKEN",
-  "AWS_ACCESS_KEY_ID",
-  "AWS_SECRET_ACCESS_KEY",
-  "AWS_SESSION_TOKEN",
 ] as const;
 export type SecretName = (typeof secretNames)[number];
 export type Secrets = Readonly<Partial<Record<SecretName, string>>>;
@@ -102,6 +99,8 @@ export interface CliConfig {
   readonly boxStoreKeep: number;
   readonly noColor: boolean;
   readonly secrets: Secrets;
+  /** for a box store that a command names */
+  readonly storeKeys: Secrets;
   /** the environment for processes that we start; holds no credential */
   readonly childEnvironment: Readonly<Record<string, string>>;
 }
@@ -112,6 +111,7 @@ export function parseConfig(env: Env): CliConfig {
     ...values,
     noColor: values.noColor !== undefined,
     secrets: Object.freeze(pickSecrets(env)),
+    storeKeys: Object.freeze(pickStoreKeys(env)),
     childEnvironment: Object.freeze(pickChildEnvironment(env)),
   });
 }
@@ -120,12 +120,35 @@ export function readConfig(): CliConfig {
   return parseConfig(process.env);
 }
 
+/** where the usual tools for S3 look; taken for the box store alone, and only when one is asked for */
+const storeKeyNames = {
+  SAND_BOX_STORE_ACCESS_KEY_ID: "AWS_ACCESS_KEY_ID",
+  SAND_BOX_STORE_SECRET_ACCESS_KEY: "AWS_SECRET_ACCESS_KEY",
+  SAND_BOX_STORE_SESSION_TOKEN: "AWS_SESSION_TOKEN",
+} as const satisfies Partial<Record<SecretName, string>>;
+
+/** The keys for S3: ours, else all of the usual ones. A key of one kind never goes with a secret of the other. */
+function pickStoreKeys(env: Env): Secrets {
+  const ours = env.SAND_BOX_STORE_ACCESS_KEY_ID ?? "";
+  const keys: Partial<Record<SecretName, string>> = {};
+  for (const name of [
+    "SAND_BOX_STORE_ACCESS_KEY_ID",
+    "SAND_BOX_STORE_SECRET_ACCESS_KEY",
+    "SAND_BOX_STORE_SESSION_TOKEN",
+  ] as const) {
+    const value = env[ours === "" ? storeKeyNames[name] : name];
+    if (value !== undefined && value !== "") keys[name] = value;
+  }
+  return keys;
+}
+
 function pickSecrets(env: Env): Partial<Record<SecretName, string>> {
   const secrets: Partial<Record<SecretName, string>> = {};
   for (const name of secretNames) {
     const value = env[name];
     if (value !== undefined && value !== "") secrets[name] = value;
   }
+  if ((env.SAND_BOX_STORE ?? "").startsWith("s3:")) Object.assign(secrets, pickStoreKeys(env));
   return secrets;
 }
 

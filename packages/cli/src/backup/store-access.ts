@@ -6,7 +6,7 @@ import { locateHost } from "../local-host/locate-programs.ts";
 
 /** Credentials are taken from the environment alone: an argument list can be read by anybody on the machine. */
 export function storeAccess(context: CommandContext, given: string | undefined, option: string): StoreAccess {
-  const { boxStore, boxStoreEndpoint, boxStoreRegion, secrets } = context.config;
+  const { boxStore, boxStoreEndpoint, boxStoreRegion, storeKeys } = context.config;
   const address = given ?? boxStore;
   if (address === undefined) {
     throw new CommandFailure("usage", "no box store is named", {
@@ -18,9 +18,9 @@ export function storeAccess(context: CommandContext, given: string | undefined, 
     s3: {
       endpoint: boxStoreEndpoint ?? null,
       region: boxStoreRegion ?? null,
-      accessKeyId: secrets.SAND_BOX_STORE_ACCESS_KEY_ID ?? secrets.AWS_ACCESS_KEY_ID ?? null,
-      secretAccessKey: secrets.SAND_BOX_STORE_SECRET_ACCESS_KEY ?? secrets.AWS_SECRET_ACCESS_KEY ?? null,
-      sessionToken: secrets.SAND_BOX_STORE_SESSION_TOKEN ?? secrets.AWS_SESSION_TOKEN ?? null,
+      accessKeyId: storeKeys.SAND_BOX_STORE_ACCESS_KEY_ID ?? null,
+      secretAccessKey: storeKeys.SAND_BOX_STORE_SECRET_ACCESS_KEY ?? null,
+      sessionToken: storeKeys.SAND_BOX_STORE_SESSION_TOKEN ?? null,
     },
   };
 }

@@ -50,7 +50,11 @@ async function startAgain(docker: RunDocker, state: string): Promise<BoxStart> {
 }
 
 export function runArguments(options: Omit<StartBoxOptions, "docker">): readonly string[] {
-  const settings = Object.entries(options.environment).filter(([name]) => settingsPassedOn.test(name));
+  // A folder of this machine is another one in the container; storage elsewhere is the same.
+  const hasStore = options.environment.SAND_BOX_STORE?.startsWith("s3:") === true;
+  const settings = Object.entries(options.environment).filter(
+    ([name]) => settingsPassedOn.test(name) || (hasStore && name.startsWith("SAND_BOX_STORE")),
+  );
   return [
     "run",
     "--detach",
