@@ -3,14 +3,16 @@ import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
+import { brandId } from "@sand/protocol";
 import SqliteDatabase from "better-sqlite3";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { PoolLimits } from "../src/blobs/agent-worker-pool.ts";
 import { type AgentWorkerPool, createAgentWorkerPool } from "../src/index.ts";
-import { createStoreRig, type StoreRig } from "./store-rig.ts";
+import { createStoreRig, promptRow, type StoreRig } from "./store-rig.ts";
 
 const entry = fileURLToPath(new URL("../src/blobs/blob-thread.ts", import.meta.url));
 const badThread = fileURLToPath(new URL("./end-with-open-database.ts", import.meta.url));
+const dyingThread = fileURLToPath(new URL("./dying-blob-thread.ts", import.meta.url));
 /** how often each way of ending is tried; the proof makes it 250 */
 const exitsOfEach = Number(process.env.SAND_TEST_WORKER_EXITS ?? "6");
 const waitMs = 20_000;
@@ -189,4 +191,31 @@ test("threads that end in the middle of a transaction harm nobody, however often
   const pool = createPool();
   expect(await putAndGet(pool, "exits")).toBe("payload of exits");
   expect((await pool.call(path, "list", { after: 0, limit: 9 })).blobs).toHaveLength(1);
+});
+
+test("threads that die at random moments lose nothing that was acknowledged, and what they refused can be sent again", {
+  timeout: 300_000,
+}, async () => {
+  const store = rig.open("ada", { blobWorkers: createPool({}, dyingThread) });
+  const textOf = (at: number): string => `${at} and on `.repeat(8_000);
+  const lastBeginMs = Date.now() + 60_000;
+  let accepted = 0;
+  let refused = 0;
+  while (accepted < 60 && Date.now() < lastBeginMs) {
+    const row = promptRow(`n${accepted}`, { text: textOf(accepted) });
+    const kept = await store
+      .transact((tx) => tx.insertPrompt(row))
+      .then(
+        () => true,
+        () => false,
+      );
+    if (kept) accepted += 1;
+    else refused += 1;
+  }
+  expect(accepted).toBeGreaterThan(0);
+  expect({ refused: refused > 0, healthy: store.healthy }).toEqual({ refused: true, healthy: true });
+  await store.close();
+  const again = rig.open("ada");
+  for (let at = 0; at < accepted; at += 1)
+    expect(again.read.findPrompt(brandId(`n${at}`))?.text === textOf(at)).toBe(true);
 });
