@@ -5,6 +5,7 @@ import { brandId } from "@sand/protocol";
 import SqliteDatabase from "better-sqlite3";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { agentMigrations } from "../src/agent-schema.ts";
+import { blobMigrations } from "../src/blobs/blob-schema.ts";
 import { indexMigrations } from "../src/index-schema.ts";
 import { migrate } from "../src/migrate.ts";
 import { createStoreRig, promptRow, type StoreRig, turnRow } from "./store-rig.ts";
@@ -58,6 +59,17 @@ test.each(["store-v1.sql", "store-v2.sql", "store-v3.sql", "store-v4.sql"])(
   },
 );
 
+test("a store of version 3 and its blobs of version 1 read as they were written", () => {
+  build("store-v3.sql", join(rig.agentFolder("ada"), "store.db"));
+  build("payloads-v3.sql", join(rig.agentFolder("ada"), "store.db"));
+  build("blobs-v1.sql", join(rig.agentFolder("ada"), "conversation-blobs.db"));
+  const { read } = rig.open();
+  expect(read.pendingPrompts().map(({ text }) => text)).toEqual(["later", "a large prompt"]);
+  expect(read.records(brandId("turn-2"))).toEqual([
+    { kind: "stepCompleted", rawParts: [{ type: "reasoning", text: "hm" }], atMs: 4 },
+  ]);
+});
+
 test.each(["host-v1.sql", "host-v2.sql"])("%s opens and says what it said", (fixture) => {
   build("store-v1.sql", join(rig.agentFolder("ada"), "store.db"));
   build(fixture, join(rig.root, "host.db"));
@@ -76,6 +88,7 @@ test.each([
   ["store-v2.sql", agentMigrations],
   ["store-v3.sql", agentMigrations],
   ["store-v4.sql", agentMigrations],
+  ["blobs-v1.sql", blobMigrations],
   ["host-v1.sql", indexMigrations],
   ["host-v2.sql", indexMigrations],
 ])("%s migrated has the schema of a fresh file", (fixture, migrations) => {
