@@ -27,9 +27,10 @@ function lengthOf(message: ModelMessage): number {
   return message.text.length + calls;
 }
 
-type IdSeparator = (id: string) => string;
+/** Tells ids that were given before apart; asked in the order of a request. */
+export type IdSeparator = (id: string) => string;
 
-function createIdSeparator(): IdSeparator {
+export function createIdSeparator(): IdSeparator {
   const uses = new Map<string, number>();
   const given = new Set<string>();
   return (id) => {
@@ -48,23 +49,27 @@ export function messagesOfTurn(
   turn: TurnView,
   uniqueId: IdSeparator = createIdSeparator(),
 ): readonly ModelMessage[] {
-  const messages: ModelMessage[] = [];
-  for (const step of turn.steps) {
-    pushPrompts(messages, turn, (beforeStep) => beforeStep === step.step);
-    messages.push(...messagesOfStep(step, uniqueId));
-  }
-  pushPrompts(messages, turn, (beforeStep) => beforeStep > turn.steps.length);
-  return messages;
+  const steps = turn.steps.flatMap((step) => messagesThroughStep(turn, step, uniqueId));
+  return [...steps, ...promptsOf(turn, (beforeStep) => beforeStep > turn.steps.length)];
 }
 
-function pushPrompts(
-  messages: ModelMessage[],
+/** One completed step with the prompts that joined before it. */
+export function messagesThroughStep(
   turn: TurnView,
-  belongs: (beforeStep: number) => boolean,
-): void {
-  for (const delivered of turn.prompts) {
-    if (belongs(delivered.beforeStep)) messages.push({ role: "user", text: delivered.prompt.text });
-  }
+  step: StepView,
+  uniqueId: IdSeparator,
+): readonly ModelMessage[] {
+  return [...promptsBefore(turn, step.step), ...messagesOfStep(step, uniqueId)];
+}
+
+export function promptsBefore(turn: TurnView, step: number): readonly ModelMessage[] {
+  return promptsOf(turn, (beforeStep) => beforeStep === step);
+}
+
+function promptsOf(turn: TurnView, belongs: (beforeStep: number) => boolean): readonly ModelMessage[] {
+  return turn.prompts
+    .filter(({ beforeStep }) => belongs(beforeStep))
+    .map(({ prompt }) => ({ role: "user", text: prompt.text }));
 }
 
 function messagesOfStep(step: StepView, uniqueId: IdSeparator): readonly ModelMessage[] {

@@ -1,4 +1,12 @@
-export { buildMessages, estimateTokens, messagesOfTurn } from "./build-messages.ts";
+export {
+  buildMessages,
+  createIdSeparator,
+  estimateTokens,
+  type IdSeparator,
+  messagesOfTurn,
+  messagesThroughStep,
+  promptsBefore,
+} from "./build-messages.ts";
 export type { CollectedStep, ReceivedCall, StepCollector } from "./collect-step.ts";
 export { createStepCollector } from "./collect-step.ts";
 export type { Acceptance } from "./decide-acceptance.ts";
@@ -30,6 +38,7 @@ export type {
   PromptText,
   Provenance,
   ReplayPolicy,
+  RequestBasis,
   StepFinish,
   ToolCallRecord,
   ToolOutcome,

@@ -89,6 +89,18 @@ export interface PromptText {
   readonly provenance: Provenance;
 }
 
+/**
+ * What a request was built from besides the records of its turn, so that it can be built again. The texts are kept once
+ * for each agent, under their SHA-256 in hex.
+ */
+export interface RequestBasis {
+  readonly system: string;
+  readonly tools: string;
+  /** the oldest earlier turn that it holds; `null` when it holds none */
+  readonly fromGeneration: number | null;
+  readonly messages: number;
+}
+
 export type TurnRecord =
   | {
       readonly kind: "turnStarted";
@@ -115,6 +127,8 @@ export type TurnRecord =
       readonly attempt: number;
       readonly requestId: RequestId;
       readonly requestHash: string;
+      /** absent in journals of earlier versions */
+      readonly basis?: RequestBasis;
       readonly atMs: number;
     }
   | {

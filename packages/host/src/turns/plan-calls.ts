@@ -6,8 +6,8 @@
  * again under the same execution id; what must not is settled as unknown.
  */
 import { createHash } from "node:crypto";
-import type { CallView, Tool } from "@sand/agent-core";
-import { brandId, type CallId, type ExecutionId, type JsonObject } from "@sand/protocol";
+import type { CallView, Tool, ToolCallRecord } from "@sand/agent-core";
+import { type AgentId, brandId, type CallId, type ExecutionId, type JsonObject } from "@sand/protocol";
 import type { ChangeTx } from "../agents/agent-handle.ts";
 import { parseArguments } from "../tools/parse-arguments.ts";
 import { recordInTurn } from "./record-in-turn.ts";
@@ -34,16 +34,35 @@ function planCall(context: TurnContext, call: CallView): Plan {
   const { callId, name, argsText } = call.call;
   const settle = (result: CallResult): Plan => ({ kind: "settle", call, result });
   if (context.intendedHere.has(callId) && isInterrupted(context)) return settle(notRunResult());
-  const tool = context.tools.get(name);
+  const judged = judgeCall({ name, argsText }, context.tools);
+  if (judged.kind === "refuse") return settle(judged.result);
+  const { tool, args } = judged;
+  if (mayBeUnderWay(context, call) && call.intent?.replay === "never") return settle(unknownResult());
+  const executionId = call.intent?.executionId ?? executionIdOf(context.handle.agentId, callId);
+  return { kind: "run", call, tool, args, executionId };
+}
+
+export type JudgedCall<Known> =
+  /** it can't be run, and the model is told why */
+  | { readonly kind: "refuse"; readonly result: CallResult }
+  | { readonly kind: "run"; readonly tool: Known; readonly args: JsonObject };
+
+/** Whether a call can be run, by what it asks for alone. */
+export function judgeCall<Known extends Pick<Tool, "description">>(
+  { name, argsText }: Pick<ToolCallRecord, "name" | "argsText">,
+  tools: ReadonlyMap<string, Known>,
+): JudgedCall<Known> {
+  const tool = tools.get(name);
   if (tool === undefined) {
-    const known = [...context.tools.keys()].join(", ");
-    return settle(errorResult(`There is no tool named ${name}. The tools are: ${known}.`));
+    const known = [...tools.keys()].join(", ");
+    return {
+      kind: "refuse",
+      result: errorResult(`There is no tool named ${name}. The tools are: ${known}.`),
+    };
   }
   const parsed = parseArguments(argsText, tool.description.parameters);
-  if (!parsed.ok) return settle({ ...errorResult(parsed.text), details: parsed.details });
-  if (mayBeUnderWay(context, call) && call.intent?.replay === "never") return settle(unknownResult());
-  const executionId = call.intent?.executionId ?? executionIdOf(context, callId);
-  return { kind: "run", call, tool, args: parsed.args, executionId };
+  if (parsed.ok) return { kind: "run", tool, args: parsed.args };
+  return { kind: "refuse", result: { ...errorResult(parsed.text), details: parsed.details } };
 }
 
 /** The record may be there a moment before the signal. */
@@ -57,8 +76,8 @@ function mayBeUnderWay({ begunHere, intendedHere }: TurnContext, { call, intent 
 }
 
 /** The executor's key: from the agent and the call (which names turn, step and index), and safe as a folder name. */
-function executionIdOf(context: TurnContext, callId: CallId): ExecutionId {
-  const digest = createHash("sha256").update(`${context.handle.agentId}\n${callId}`).digest("hex");
+export function executionIdOf(agentId: AgentId, callId: CallId): ExecutionId {
+  const digest = createHash("sha256").update(`${agentId}\n${callId}`).digest("hex");
   return brandId<ExecutionId>(`ex-${digest.slice(0, 40)}`);
 }
 

@@ -4,6 +4,7 @@ import { brandId, type RequestId } from "@sand/protocol";
 import type { ChangeTx } from "../agents/agent-handle.ts";
 import { buildRequest, hashRequest } from "./build-request.ts";
 import { recordInTurn } from "./record-in-turn.ts";
+import { keepBasis } from "./request-basis.ts";
 import type { PreparedStep, TurnContext } from "./turn-context.ts";
 
 /** `view` is the turn as it will be when the call is made. */
@@ -19,11 +20,13 @@ export function prepareStep(
 
 export function recordPrepared(
   tx: ChangeTx,
-  { fence, services }: TurnContext,
+  context: TurnContext,
   { step, attempt, request }: PreparedStep,
 ): void {
+  const { fence, services } = context;
   const { requestId } = request;
   const requestHash = hashRequest(request);
+  const basis = keepBasis(tx, context, request);
   const atMs = services.clock.nowMs();
-  recordInTurn(tx, fence, { kind: "stepPrepared", step, attempt, requestId, requestHash, atMs });
+  recordInTurn(tx, fence, { kind: "stepPrepared", step, attempt, requestId, requestHash, basis, atMs });
 }

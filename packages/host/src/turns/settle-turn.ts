@@ -51,7 +51,8 @@ function openNext(tx: ChangeTx, turnId: TurnId, atMs: number): boolean {
   return true;
 }
 
-function leftOverResult(call: CallView): CallResult {
+/** What a call comes to that has no result when its turn ends. */
+export function leftOverResult(call: CallView): CallResult {
   if (call.intent === null) {
     return {
       outcome: "interrupted",
