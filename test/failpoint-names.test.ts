@@ -8,6 +8,7 @@ import {
   hostFailpoints,
   keeperFailpoints,
   projectionFailpoints,
+  upgradeDeaths,
 } from "../packages/testkit/src/proofs/door.ts";
 
 const root = join(import.meta.dirname, "..");
@@ -25,6 +26,7 @@ test("the sweep knows exactly the failpoints that the sources have", () => {
   const known: readonly string[] = [
     ...[...hostFailpoints, ...daemonFailpoints],
     ...[...keeperFailpoints, ...boxStoreFailpoints, ...projectionFailpoints],
+    ...upgradeDeaths.map(({ failpoint }) => failpoint),
   ];
   expect([...new Set(named)].sort()).toEqual([...known].sort());
 });

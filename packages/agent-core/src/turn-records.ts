@@ -116,8 +116,16 @@ export type TurnRecord =
       readonly beforeStep: number;
       readonly atMs: number;
     }
-  /** the host was started again and took the open turn up; counted, so that a crash loop ends */
-  | { readonly kind: "turnResumed"; readonly bootId: string; readonly atMs: number }
+  /**
+   * A host took the open turn up again; counted, so that a crash loop ends. `marker` names the upgrade that had stopped
+   * the turn at a boundary: its resume marker is used up with this record, and such a resume isn't counted.
+   */
+  | {
+      readonly kind: "turnResumed";
+      readonly bootId: string;
+      readonly marker?: string;
+      readonly atMs: number;
+    }
   | { readonly kind: "boxReady"; readonly atMs: number }
   | { readonly kind: "boxAbsent"; readonly code: ErrorCode; readonly reason: string; readonly atMs: number }
   /** intent of a model call */

@@ -98,7 +98,9 @@ function foldIntoOpenTurn(view: TurnView, record: LaterRecord): TurnView {
         prompts: [...view.prompts, { prompt: record.prompt, beforeStep: record.beforeStep }],
       };
     case "turnResumed":
-      return { ...view, resumesWithoutProgress: view.resumesWithoutProgress + 1 };
+      return record.marker === undefined
+        ? { ...view, resumesWithoutProgress: view.resumesWithoutProgress + 1 }
+        : view;
     case "boxReady":
       return { ...view, boxAbsences: 0, boxAbsence: null };
     case "boxAbsent":

@@ -27,7 +27,9 @@ async function startProgram(program: string): Promise<void> {
   const logger = createLogger({ name: "host", level: config.logLevel });
   for (const warning of config.warnings) logger.warn({ event: "config.unknown" }, warning);
   watchForBugs(logger);
-  const host = await startHost({ config, version, clock: systemClock, ids: randomIds, logger, program });
+  const takeOver = process.argv.includes("--take-over");
+  const parts = { config, version, clock: systemClock, ids: randomIds, logger, program, takeOver };
+  const host = await startHost(parts);
   endOnSignal(host, logger);
 }
 

@@ -7,40 +7,41 @@
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { createModel } from "@sand/inference";
-import { createKeyedMutex, createScope, type Logger, type Scope } from "@sand/node-kit";
+import { createKeyedMutex, createScope, failpoint, type Logger, type Scope } from "@sand/node-kit";
 import type { AgentId, Clock, HostEvent, IdSource } from "@sand/protocol";
 import {
   type AgentWorkerPool,
-  acquireHostLock,
   createAgentWorkerPool,
+  type HostLock,
   type OpenedHostIndex,
-  openHostIndex,
 } from "@sand/store";
 import { refusePartialRoot } from "@sand/store/box-store";
 import { type ActiveAgent, openActiveAgent } from "./agents/active-agent.ts";
 import { createAgentDirectory, emptyTrash } from "./agents/agent-directory.ts";
 import { agentsFolder } from "./agents/agent-files.ts";
 import { createAgentSwitches } from "./agents/agent-switches.ts";
+import { catchUpRoster } from "./agents/catch-up-roster.ts";
 import { createOpenAgents, type OpenAgents } from "./agents/open-agents.ts";
 import { openStoreWith } from "./agents/open-store.ts";
-import type { BoxKeeper, BoxPort } from "./box/box-port.ts";
 import { createBoxKeeper, type ReachableBoxKeeper } from "./box/create-box-keeper.ts";
 import { createBoxStoreDesk } from "./box-store/box-store-desk.ts";
 import type { HostConfig } from "./config.ts";
-import { createEventHub, type EventHub } from "./events/event-hub.ts";
+import type { EventHub } from "./events/event-hub.ts";
 import { createHostReplay } from "./events/host-replay.ts";
+import { openIndexWithHub } from "./events/open-index-with-hub.ts";
 import { createCommandHandlers } from "./gateway/commands/create-handlers.ts";
+import { discoveryPath } from "./gateway/discovery-file.ts";
 import { startGateway } from "./gateway/start-gateway.ts";
 import { openHostSettings } from "./host-settings.ts";
 import { createHostStatus } from "./host-status.ts";
 import { createProjections, type Projections } from "./projections/projections.ts";
 import { createPromptDesk } from "./prompts/prompt-desk.ts";
-import { createTools } from "./tools/create-tools.ts";
+import { startQueue } from "./start-queue.ts";
 import { createIdleEcho } from "./turns/idle-echo.ts";
-import { createRunAgent } from "./turns/run-agent.ts";
 import { createStopTurns } from "./turns/stop-turns.ts";
-import { createTurnQueue, type TurnQueue } from "./turns/turn-queue.ts";
+import type { TurnQueue } from "./turns/turn-queue.ts";
+import { takeLock } from "./upgrade/take-lock.ts";
+import { createUpgradeDesk, type OwnedUpgradeDesk } from "./upgrade/upgrade-desk.ts";
 
 export interface HostDeps {
   readonly config: HostConfig;
@@ -52,6 +53,8 @@ export interface HostDeps {
   readonly daemonProgram?: string;
   /** the host's own program, which its threads are started from; the sources' when absent */
   readonly program?: string;
+  /** replace a host that runs on the same data root */
+  readonly takeOver?: boolean;
 }
 
 export interface Host extends AsyncDisposable {
@@ -65,17 +68,20 @@ export async function startHost(deps: HostDeps): Promise<Host> {
     logger.error({ event: "task.failed", task, err: error }, "background work failed"),
   );
   try {
-    const state = openState(deps, scope);
+    const lock = await takeHostLock(deps);
+    const state = openState(deps, scope, lock);
     const work = startWork(deps, scope, state);
     const url = await openDoors(deps, scope, state, work);
-    // `/health` answers meanwhile; a command that needs the roster brings the rest of it forward.
-    await state.index.catchUp();
-    // Only now, with the doors open: what these turns do is seen from its first event on.
-    for (const row of state.index.agents()) if (row.hasOpenTurn) work.queue.wake(row.agentId);
-    work.goesOn();
-    state.projections.start();
-    emptyTrash(config.dataRoot);
-    logger.info({ event: "host.started", url, agents: state.index.agents().length }, "the host is up");
+    scope.run("go on", async (signal) => {
+      // `/health` answers meanwhile, and a command that needs the roster brings the rest of it forward.
+      if (!(await catchUpRoster({ index: state.index, clock: deps.clock, logger }, signal))) return;
+      // Only now, with the doors open: what these turns do is seen from its first event on.
+      for (const row of state.index.agents()) if (row.hasOpenTurn) work.queue.wake(row.agentId);
+      work.goesOn();
+      state.projections.start();
+      emptyTrash(config.dataRoot);
+      logger.info({ event: "host.started", url, agents: state.index.agents().length }, "the host is up");
+    });
     return { url, close: () => scope.close(), [Symbol.asyncDispose]: () => scope.close() };
   } catch (error) {
     await scope.close();
@@ -94,11 +100,21 @@ interface HostState {
   activeAgentId(): AgentId | null;
 }
 
+function takeHostLock({ config, clock, logger, takeOver = false }: HostDeps): Promise<HostLock> {
+  const { dataRoot, gateway } = config;
+  const certificate = gateway.tls?.cert ?? null;
+  return takeLock({
+    ...{ dataRoot, discoveryFile: discoveryPath(dataRoot), certificate, takeOver, clock, logger },
+  });
+}
+
 /** Everything durable: the lock first, then the index, then the way to the agents. */
-function openState(deps: HostDeps, scope: Scope): HostState {
+function openState(deps: HostDeps, scope: Scope, lock: HostLock): HostState {
   const { dataRoot } = deps.config;
-  const lock = acquireHostLock({ root: dataRoot, pid: process.pid });
-  scope.defer(() => lock.release());
+  scope.defer(() => {
+    lock.release();
+    failpoint("upgrade.released");
+  });
   refusePartialRoot(dataRoot);
   mkdirSync(agentsFolder(dataRoot), { recursive: true, mode: 0o700 });
   const startedAt = deps.clock.nowMs();
@@ -118,19 +134,27 @@ function openState(deps: HostDeps, scope: Scope): HostState {
 }
 
 interface HostWork {
+  readonly upgrade: OwnedUpgradeDesk;
   readonly box: ReachableBoxKeeper;
   readonly queue: TurnQueue;
   busyHistory(): { readonly lastBusyAtMs: number | null };
   /** whether something works on the agent's open turn, or will as soon as the turns of earlier starts go on */
   isWorkedOn(agentId: AgentId): boolean;
+  /** until the turns of earlier starts go on */
+  isComingUp(): boolean;
   /** the turns of earlier starts go on */
   goesOn(): void;
 }
 
 /** What turns need: the box, the queue of their runs, and the echo of their end. */
 function startWork(deps: HostDeps, scope: Scope, { open, publish, activeAgentId }: HostState): HostWork {
-  const { config, clock, logger, daemonProgram } = deps;
+  const { config, clock, ids, logger, daemonProgram } = deps;
   const { exec, dataRoot, workspaceRoot } = config;
+  const upgrade = createUpgradeDesk({
+    ...{ dataRoot, open, queue: () => started.queue, schedules: [], scope, clock, ids, logger },
+  });
+  // After the turns have ended, before the stores close.
+  scope.defer(() => upgrade.close());
   const program = daemonProgram === undefined ? {} : { daemonProgram };
   const box = createBoxKeeper({ exec, dataRoot, workspaceRoot, clock, logger, ...program });
   scope.defer(() => box.close());
@@ -139,9 +163,10 @@ function startWork(deps: HostDeps, scope: Scope, { open, publish, activeAgentId 
   const started = startQueue(deps, scope, { open, box, publish, onSettled: echo.schedule });
   let isUp = false;
   return {
-    box,
+    ...{ box, upgrade },
     ...started,
     isWorkedOn: (agentId) => !isUp || started.queue.isRunning(agentId),
+    isComingUp: () => !isUp,
     goesOn() {
       isUp = true;
     },
@@ -162,7 +187,10 @@ async function openDoors(deps: HostDeps, scope: Scope, state: HostState, work: H
     forgetProjections: projections.forget,
   });
   const desk = createPromptDesk({ index, open, queue, clock, ids, activeAgentId });
-  const status = createHostStatus({ version, startedAt, queue, box, clock, activeAgentId, busyHistory });
+  const mayGoOn = () => work.isComingUp() && index.mayHaveOpenTurns();
+  const status = createHostStatus({
+    ...{ version, startedAt, queue, box, clock, activeAgentId, busyHistory, mayGoOn },
+  });
   const switches = createAgentSwitches({ open, clock, exclusive });
   const settings = openHostSettings({ dataRoot, index, logger });
   const lastSeq = () => index.lastSeq();
@@ -185,7 +213,7 @@ async function openDoors(deps: HostDeps, scope: Scope, state: HostState, work: H
     hub,
     replay,
     status,
-    logger,
+    ...{ upgrade: work.upgrade, logger },
     clock,
     ids,
     reachBox: box.reach,
@@ -197,21 +225,6 @@ async function openDoors(deps: HostDeps, scope: Scope, state: HostState, work: H
 }
 
 type Publish = (events: readonly HostEvent[]) => void;
-
-/** The hub starts at the newest `seq` of earlier runs, which only the opened index knows. */
-function openIndexWithHub({ config, clock, logger }: HostDeps): { index: OpenedHostIndex; hub: EventHub } {
-  const early: HostEvent[] = [];
-  let publish: Publish = (events) => early.push(...events);
-  const index = openHostIndex({
-    root: config.dataRoot,
-    onCommitted: (events) => publish(events),
-    clock,
-    logger,
-  });
-  const hub = createEventHub({ lastSeq: index.lastSeq() });
-  publish = (events) => hub.publish(events);
-  return { index, hub };
-}
 
 /** Threads for large payloads; none runs before the first of those. */
 function programOf({ program }: { readonly program?: string | undefined }): string {
@@ -232,48 +245,4 @@ function startProjections({ config, logger, program }: HostDeps, index: OpenedHo
     ...(failpoint === null ? {} : { failpoint }),
     agents: () => index.agents(),
   });
-}
-
-interface QueueParts {
-  readonly open: OpenAgents;
-  readonly box: BoxKeeper;
-  readonly publish: Publish;
-  onSettled(agentId: AgentId): void;
-}
-
-function startQueue(
-  { config, clock, ids, logger }: HostDeps,
-  host: Scope,
-  { open, box, publish, onSettled }: QueueParts,
-) {
-  const turns = createScope("turns", (error, task) =>
-    logger.error({ event: "turn.failed", task, err: error }, "a turn stopped on an error"),
-  );
-  host.defer(() => turns.close());
-  const model = createModel(config.model, { clock });
-  const services = {
-    model,
-    toolsFor: (found: BoxPort) => createTools({ box: found, clock }),
-    box,
-    clock,
-    ids,
-    logger,
-    workspaceRoot: config.workspaceRoot,
-    windowTokensMax: config.windowTokensMax,
-    publish,
-    onSettled,
-  };
-  let lastBusyAtMs: number | null = null;
-  const queue: TurnQueue = createTurnQueue({
-    scope: turns,
-    run: createRunAgent({ open, services, bootId: ids.next() }),
-    onBusyChange() {
-      lastBusyAtMs = clock.nowMs();
-    },
-    onRetry(agentId, error, failures) {
-      logger.warn({ event: "turn.waits", agentId, code: error.code, failures }, error.message);
-    },
-    clock,
-  });
-  return { queue, busyHistory: () => ({ lastBusyAtMs }) };
 }

@@ -83,6 +83,11 @@ export async function createGatewayWorld(options: WorldOptions = {}): Promise<Ga
       status,
       ids: randomIds,
     }),
+    upgrade: {
+      prepare: async () => ({
+        ...{ quiescing: false, runningTurns: 0, phase: "prepared", turns: [], resumesAtMs: null },
+      }),
+    },
     hub,
     replay: {
       async eventsSince(since, limit) {

@@ -118,7 +118,7 @@ async function run(world: World, stopping = new AbortController()): Promise<void
       publish: () => {},
     },
   });
-  await runAgent(agentId, stopping.signal);
+  await runAgent(agentId, { stopping: stopping.signal, quiescing: new AbortController().signal });
 }
 
 const records = (handle: AgentHandle): readonly TurnRecord[] => handle.store.read.records(turnId);

@@ -39,6 +39,15 @@ export function failpoint(name: string): void {
   }
 }
 
+/**
+ * Whether a test build was told to leave something out, so that a proof can show that it would notice. The setting is
+ * the same, `SAND_FAILPOINT`; what is shipped always does everything.
+ */
+export function leavesOut(name: string): boolean {
+  if (typeof SAND_FAILPOINTS !== "undefined" && SAND_FAILPOINTS) return armed?.name === name;
+  return false;
+}
+
 /** SIGKILL reaches us before the next line of any thread that matters; the loop covers the moment in between. */
 function dieHere(): never {
   process.kill(process.pid, "SIGKILL");

@@ -2,7 +2,7 @@ export type { AtomicWriteOptions } from "./atomic-file.ts";
 export { isTemporaryOf, syncFolder, writeFileAtomic, writeFileAtomicSync } from "./atomic-file.ts";
 export { bearerMatches } from "./bearer.ts";
 export { flagValue, integerBetween, oneOf, portValue, textValue } from "./env-parsers.ts";
-export { armFailpoints, failpoint } from "./failpoint.ts";
+export { armFailpoints, failpoint, leavesOut } from "./failpoint.ts";
 export { createKeyedMutex } from "./keyed-mutex.ts";
 export type { Logger, LoggerOptions } from "./logger.ts";
 export { createLogger } from "./logger.ts";

@@ -23,6 +23,8 @@ export interface HostLock extends Disposable {
 
 const lockFileName = "lock.db";
 const textFileName = "host.lock";
+/** held by the one process that waits to take over */
+const successorFileName = "successor.db";
 
 export interface AcquireHostLockOptions {
   /** the data root; made when it isn't there */
@@ -52,6 +54,26 @@ export function acquireHostLock({ root, pid }: AcquireHostLockOptions): HostLock
   }
 
   return { outcome, release, [Symbol.dispose]: release };
+}
+
+/**
+ * The right to take over from a host that still runs; one process has it at a time. Throws `host/locked` when another
+ * one does. A host must be there, so the root and the library are known to be good.
+ */
+export function acquireSuccessorLock(root: string): Disposable {
+  const path = join(root, successorFileName);
+  const connection = openLockFile(path);
+  try {
+    connection.exec("BEGIN EXCLUSIVE");
+  } catch (error) {
+    connection.close();
+    if (!isLockedByOther(error)) throw unusable(path, error);
+    throw new BoxError("host/locked", "another process is about to take over this data root", {
+      cause: error,
+      hint: "wait for it; sand status shows the host that runs then",
+    });
+  }
+  return { [Symbol.dispose]: () => connection.close() };
 }
 
 function lock(path: string, textPath: string): Connection {

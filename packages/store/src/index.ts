@@ -1,7 +1,8 @@
 export type { AgentWorkerPool } from "./blobs/agent-worker-pool.ts";
 export { createAgentWorkerPool } from "./blobs/agent-worker-pool.ts";
+export { checkpointDatabase } from "./checkpoint-database.ts";
 export type { AcquireHostLockOptions, HostLock } from "./host-lock.ts";
-export { acquireHostLock } from "./host-lock.ts";
+export { acquireHostLock, acquireSuccessorLock } from "./host-lock.ts";
 export type { OpenAgentStoreOptions } from "./open-agent-store.ts";
 export { openAgentStore, storeFileName } from "./open-agent-store.ts";
 export type { OpenedHostIndex, OpenHostIndexOptions } from "./open-host-index.ts";

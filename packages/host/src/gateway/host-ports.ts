@@ -22,6 +22,7 @@ import type {
   SearchHit,
   SearchStatus,
   Subagent,
+  TurnId,
 } from "@sand/protocol";
 
 export interface CreateAgentInput {
@@ -120,6 +121,23 @@ export interface SearchDesk {
   /** makes the index anew in the background */
   rebuild(): void;
   status(): SearchStatus;
+}
+
+export interface UpgradeAnswer {
+  /** turns are still on their way to a boundary */
+  readonly quiescing: boolean;
+  /** loops that are under way now */
+  readonly runningTurns: number;
+  readonly phase: "open" | "quiescing" | "prepared" | "closing";
+  /** the turns that the upgrade interrupts; each has a marker, by which the replacement goes on */
+  readonly turns: readonly { readonly agentId: AgentId; readonly turnId: TurnId }[];
+  /** when this host goes on by itself, unless it is replaced or asked again */
+  readonly resumesAtMs: number | null;
+}
+
+export interface UpgradeDesk {
+  /** Begins an upgrade, or says how far it has come and renews its time. When nothing runs it is prepared on return. */
+  prepare(): Promise<UpgradeAnswer>;
 }
 
 export interface HostStatus {

@@ -11,12 +11,13 @@ import { acceptsGzip } from "./accepts-gzip.ts";
 import type { CommandHandlers } from "./command-handlers.ts";
 import { dispatchCommand, refuseCommand } from "./dispatch-command.ts";
 import { readHealth } from "./health.ts";
-import type { HostStatus } from "./host-ports.ts";
+import type { HostStatus, UpgradeDesk } from "./host-ports.ts";
 import { sendJson } from "./send-json.ts";
 
 export interface RouteDeps {
   readonly handlers: CommandHandlers;
   readonly status: HostStatus;
+  readonly upgrade: UpgradeDesk;
   readonly streams: EventStreams;
   readonly sseGzip: boolean;
   readonly hasToken: boolean;
@@ -31,8 +32,11 @@ export function addRoutes(app: FastifyInstance, deps: RouteDeps): void {
     sendJson(request, reply, readHealth(deps.status, process.pid)),
   );
   app.post("/prepare-upgrade", async (request, reply) => {
-    // Upgrades aren't built, so nothing ever quiesces; how much is running is still the truth.
-    return sendJson(request, reply, { quiescing: false, runningTurns: deps.status.runningTurns() });
+    const answer = await deps.upgrade.prepare();
+    const { quiescing, runningTurns } = answer;
+    // The contract's two members, for clients that look closely; the rest for those that ask.
+    const hasWish = new URL(request.url, "http://gateway").searchParams.get("details") === "1";
+    return sendJson(request, reply, hasWish ? answer : { quiescing, runningTurns });
   });
   addOffRoutes(app, deps);
 }

@@ -16,7 +16,7 @@ import type { ReplaySource } from "../events/replay-source.ts";
 import type { CommandHandlers } from "./command-handlers.ts";
 import { type Discovery, dialHost, removeDiscovery, writeDiscovery } from "./discovery-file.ts";
 import { type GatewayConfig, gatewayLimits } from "./gateway-config.ts";
-import type { HostStatus } from "./host-ports.ts";
+import type { HostStatus, UpgradeDesk } from "./host-ports.ts";
 import { admitRaw, createGatewayServer } from "./http-server.ts";
 import { createBoxRelay } from "./relay/box-relay.ts";
 import { addRelayRoutes } from "./relay/relay-routes.ts";
@@ -29,6 +29,7 @@ export interface GatewayDeps {
   readonly hub: EventHub;
   readonly replay: ReplaySource;
   readonly status: HostStatus;
+  readonly upgrade: UpgradeDesk;
   readonly logger: Logger;
   readonly clock: Clock;
   readonly ids: IdSource;
@@ -60,6 +61,7 @@ export async function startGateway(deps: GatewayDeps): Promise<Gateway> {
   addRoutes(app, {
     handlers: deps.handlers,
     status: deps.status,
+    upgrade: deps.upgrade,
     streams,
     sseGzip: config.sseGzip,
     hasToken,

@@ -39,9 +39,10 @@ export async function ensureTurnBox(context: TurnContext): Promise<void> {
 
 /** `null` when the wait was ended from outside; the loop then looks at what has changed. */
 async function findBox(context: TurnContext): Promise<BoxState | null> {
-  const { interrupted, stopping, services } = context;
+  const { interrupted, stopping, quiescing, services } = context;
+  const ending = AbortSignal.any([stopping, quiescing]);
   // A turn that is interrupted already still needs the box, to stop what it began.
-  const signal = interrupted.aborted ? stopping : AbortSignal.any([interrupted, stopping]);
+  const signal = interrupted.aborted ? ending : AbortSignal.any([interrupted, ending]);
   try {
     return await services.box.ensure(signal);
   } catch (error) {

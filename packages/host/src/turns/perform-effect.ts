@@ -48,6 +48,6 @@ async function waitToRetry(context: TurnContext, untilMs: number): Promise<void>
   const { clock } = context.services;
   await clock.sleep(
     Math.max(0, untilMs - clock.nowMs()),
-    AbortSignal.any([context.interrupted, context.stopping]),
+    AbortSignal.any([context.interrupted, context.stopping, context.quiescing]),
   );
 }

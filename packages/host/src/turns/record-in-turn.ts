@@ -20,9 +20,10 @@ export function recordInTurn(tx: ChangeTx, fence: TurnFence, record: TurnRecord)
 function factsOf(record: TurnRecord): JsonObject {
   switch (record.kind) {
     case "turnStarted":
-    case "turnResumed":
     case "boxReady":
       return {};
+    case "turnResumed":
+      return record.marker === undefined ? {} : { marker: record.marker };
     case "promptDelivered":
       return { promptId: record.prompt.promptId, step: record.beforeStep };
     case "boxAbsent":

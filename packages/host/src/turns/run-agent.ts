@@ -3,14 +3,16 @@
  *
  * INV-3: everything a run writes is fenced by its turn's generation. A run that was superseded can write nothing.
  */
-import { failpoint } from "@sand/node-kit";
-import type { AgentId } from "@sand/protocol";
+import { failpoint, leavesOut } from "@sand/node-kit";
+import type { AgentId, TurnId } from "@sand/protocol";
 import type { AgentHandle } from "../agents/agent-handle.ts";
 import type { OpenAgents } from "../agents/open-agents.ts";
+import { readMarker, takeMarker } from "../upgrade/resume-marker.ts";
 import { turnsPerPage } from "./build-request.ts";
 import { performEffect } from "./perform-effect.ts";
 import { recordInTurn } from "./record-in-turn.ts";
 import { nextEffect, type TurnContext, type TurnServices } from "./turn-context.ts";
+import type { RunEnd, RunSignals } from "./turn-queue.ts";
 
 export interface RunAgentDeps {
   readonly open: OpenAgents;
@@ -21,18 +23,24 @@ export interface RunAgentDeps {
 
 export function createRunAgent(
   deps: RunAgentDeps,
-): (agentId: AgentId, stopping: AbortSignal) => Promise<void> {
+): (agentId: AgentId, signals: RunSignals) => Promise<RunEnd> {
   /** turns of earlier processes that this one goes on with; each is counted once */
   const taken = new Set<string>();
 
-  return async function runAgent(agentId, stopping) {
+  return async function runAgent(agentId, { stopping, quiescing }) {
     const handle = await deps.open.open(agentId);
-    for (let turn = handle.turn(); turn !== null && !stopping.aborted; turn = handle.turn()) {
+    const ending = AbortSignal.any([stopping, quiescing]);
+    for (let turn = handle.turn(); turn !== null && !ending.aborted; turn = handle.turn()) {
       const interrupt = new AbortController();
-      const context = newContext(handle, deps.services, { interrupted: interrupt.signal, stopping });
+      const context = newContext(handle, deps.services, {
+        interrupted: interrupt.signal,
+        stopping,
+        quiescing,
+      });
       handle.onInterrupt = () => interrupt.abort();
       if (turn.interruptedBy !== null) interrupt.abort();
-      if (turn.turnId === handle.inheritedTurnId && !taken.has(turn.turnId)) {
+      const isInherited = turn.turnId === handle.inheritedTurnId && !taken.has(turn.turnId);
+      if (isInherited || hasMarker(handle, turn.turnId)) {
         await resume(context, deps.bootId);
         taken.add(turn.turnId);
       }
@@ -42,13 +50,18 @@ export function createRunAgent(
         handle.onInterrupt = null;
       }
     }
+    return ending.aborted && handle.turn() !== null ? "left-open" : "done";
   };
+}
+
+function hasMarker(handle: AgentHandle, turnId: TurnId): boolean {
+  return !leavesOut("upgrade.markers") && readMarker(handle.store.read, turnId) !== undefined;
 }
 
 function newContext(
   handle: AgentHandle,
   services: TurnServices,
-  signals: Pick<TurnContext, "interrupted" | "stopping">,
+  signals: Pick<TurnContext, "interrupted" | "stopping" | "quiescing">,
 ): TurnContext {
   const turn = handle.turn();
   if (turn === null) throw new Error("no turn is open");
@@ -69,9 +82,11 @@ function newContext(
 
 async function resume(context: TurnContext, bootId: string): Promise<void> {
   const { fence, handle, services } = context;
-  await handle.commit((tx) =>
-    recordInTurn(tx, fence, { kind: "turnResumed", bootId, atMs: services.clock.nowMs() }),
-  );
+  await handle.commit((tx) => {
+    const marker = leavesOut("upgrade.markers") ? undefined : takeMarker(tx, fence.turnId);
+    const planned = marker === undefined ? {} : { marker };
+    recordInTurn(tx, fence, { kind: "turnResumed", bootId, ...planned, atMs: services.clock.nowMs() });
+  });
   services.logger.info(
     { event: "turn.resumed", agentId: handle.agentId, turnId: fence.turnId },
     "an open turn goes on",
@@ -80,13 +95,15 @@ async function resume(context: TurnContext, bootId: string): Promise<void> {
 }
 
 async function runTurn(context: TurnContext): Promise<void> {
-  const { handle, stopping, fence } = context;
+  const { handle, stopping, quiescing, fence } = context;
   await handle.store.preloadPayloads(turnsPerPage);
   while (!stopping.aborted) {
     const view = handle.turn();
     if (view === null || view.turnId !== fence.turnId) return;
     const effect = nextEffect(context, view, handle.store.read.pendingPrompts());
     if (effect.type === "done") return;
+    // A turn that has come to its end is settled also for an upgrade; nothing else is begun.
+    if (quiescing.aborted && effect.type !== "settle") return;
     // Whatever comes first changes what the model is to be told.
     if (effect.type !== "callModel") context.prepared = null;
     await performEffect(context, effect);

@@ -100,7 +100,7 @@ async function performCall(context: TurnContext, plan: RunPlan): Promise<CallRes
   try {
     return await Promise.race([
       plan.tool.run(invocation, { signal: context.interrupted, onOutput: deltas.add }),
-      whenGivenUp(context),
+      whenGivenUp(context, endOfWait(context, plan)),
     ]);
   } catch (error) {
     return resultOfFailure(context, plan, error);
@@ -109,12 +109,19 @@ async function performCall(context: TurnContext, plan: RunPlan): Promise<CallRes
   }
 }
 
-/** Resolves when the call is no longer waited for: at once when the host stops, after a grace when interrupted. */
-async function whenGivenUp(context: TurnContext): Promise<CallResult | null> {
-  const { stopping, interrupted, services } = context;
-  await aborted(AbortSignal.any([stopping, interrupted]));
-  if (!stopping.aborted) await services.clock.sleep(interruptGraceMs, stopping);
-  return stopping.aborted
+/** An upgrade doesn't wait for what may be asked for again: the box goes on with it, and the next host takes it up. */
+function endOfWait({ stopping, quiescing }: TurnContext, { tool }: RunPlan): AbortSignal {
+  return tool.replay === "never" ? stopping : AbortSignal.any([stopping, quiescing]);
+}
+
+/** Resolves when the call is no longer waited for: at once when `ending` aborts, after a grace when interrupted. */
+async function whenGivenUp(
+  { interrupted, services }: TurnContext,
+  ending: AbortSignal,
+): Promise<CallResult | null> {
+  await aborted(AbortSignal.any([ending, interrupted]));
+  if (!ending.aborted) await services.clock.sleep(interruptGraceMs, ending);
+  return ending.aborted
     ? null
     : { ...unknownResult(), text: "The call was interrupted and did not stop in time." };
 }

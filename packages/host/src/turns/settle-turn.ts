@@ -6,6 +6,7 @@ import { type CallView, type Effect, nextOpeningPrompt, unsettledCalls } from "@
 import { failpoint } from "@sand/node-kit";
 import { brandId, type EntryId, type TurnId } from "@sand/protocol";
 import type { ChangeTx } from "../agents/agent-handle.ts";
+import { takeMarker } from "../upgrade/resume-marker.ts";
 import { openTurn } from "./open-turn.ts";
 import { recordInTurn } from "./record-in-turn.ts";
 import { type CallResult, settleCall } from "./settle-call.ts";
@@ -32,6 +33,7 @@ export async function settleTurn(context: TurnContext, settlement: Settlement): 
     const { outcome, code, reason } = settlement;
     recordInTurn(tx, fence, { kind: "turnSettled", outcome, code, reason, atMs });
     tx.settleTurn(fence, outcome, atMs);
+    takeMarker(tx, fence.turnId);
     tx.rosterChanged();
     return !handle.isRetired && openNext(tx, brandId<TurnId>(services.ids.next()), atMs);
   });

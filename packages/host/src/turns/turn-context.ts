@@ -39,6 +39,8 @@ export interface TurnContext {
   readonly interrupted: AbortSignal;
   /** aborts when the host goes down: effects are left as they are, for the next start */
   readonly stopping: AbortSignal;
+  /** aborts when turns are held for an upgrade: the run ends at its next boundary, calls of the box are left running */
+  readonly quiescing: AbortSignal;
   /** the earlier turns that fit the window, oldest first; read once, since they can't change while this one is open */
   history: readonly TurnView[] | null;
   /** the tools of the box that this run found; empty until it found one */

@@ -33,6 +33,10 @@ export interface WorldSecrets {
 export interface ProcessExtras {
   readonly env?: Readonly<Record<string, string>>;
   readonly nodeArgs?: readonly string[];
+  /** arguments of the program */
+  readonly args?: readonly string[];
+  /** called with the pid, before anything is waited for */
+  readonly onSpawn?: (pid: number) => void;
 }
 
 /** a start ends in one of two ways; with a failpoint in the boot the second one is wanted */
@@ -112,13 +116,14 @@ export async function createWorld(options: WorldOptions): Promise<SandWorld> {
   const spawnOne = (name: string, file: string, env: Record<string, string>, extras?: ProcessExtras) => {
     const child = startProcess({
       name,
-      args: [file],
+      args: [file, ...(extras?.args ?? [])],
       env: { ...env, ...extras?.env },
       cwd: paths.workspace,
       logFile: join(folder.path, `${name}.log`),
       ...(extras?.nodeArgs === undefined ? {} : { nodeArgs: extras.nodeArgs }),
     });
     started.push(child);
+    extras?.onSpawn?.(child.pid);
     return child;
   };
   const world: SandWorld = {

@@ -18,3 +18,4 @@ export { type KillSweepOptions, type KillSweepResult, proveKillSweep } from "./p
 export { type NonceProofOptions, proveNonce } from "./prove-nonce.ts";
 export { proveSecrets, type SecretsProofOptions } from "./prove-secrets.ts";
 export { proveStream, type StreamProofOptions } from "./prove-stream.ts";
+export { proveUpgrades, type UpgradeProofOptions, upgradeDeaths } from "./prove-upgrades.ts";

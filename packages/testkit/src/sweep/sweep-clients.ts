@@ -19,6 +19,8 @@ export interface SweepClientsDeps {
   readonly access: () => GatewayAccess | undefined;
   /** no new prompt is begun once this is false; those begun are brought to their end */
   readonly wantsMore: () => boolean;
+  /** longest time that an agent may stay busy, over all restarts, in `ms`; two minutes when absent */
+  readonly idleDeadlineMs?: number;
 }
 
 export interface SweepClients {
@@ -138,7 +140,7 @@ async function follow(deps: SweepClientsDeps, task: ClientTask): Promise<void> {
 
 /** Idle in two looks in a row, as the contract's clients decide it. */
 export async function waitForIdle(
-  deps: Pick<SweepClientsDeps, "access">,
+  deps: Pick<SweepClientsDeps, "access" | "idleDeadlineMs">,
   agentIds: readonly string[],
 ): Promise<void> {
   let idleLooks = 0;
@@ -150,7 +152,7 @@ export async function waitForIdle(
       idleLooks = agentIds.some((id) => running.includes(id)) ? 0 : idleLooks + 1;
       return idleLooks >= 2;
     },
-    { deadlineMs: idleDeadlineMs, everyMs: 100 },
+    { deadlineMs: deps.idleDeadlineMs ?? idleDeadlineMs, everyMs: 100 },
   );
 }
 

@@ -25,6 +25,8 @@ export interface StageOptions {
   readonly mayBeUnknown: boolean;
   readonly agents: number;
   readonly promptsPerAgent: number;
+  /** see the clients' */
+  readonly idleDeadlineMs?: number;
 }
 
 export interface SweepStage extends AsyncDisposable {
@@ -43,6 +45,8 @@ export interface SweepStage extends AsyncDisposable {
   forgetHost(): void;
   raiseDaemon(extras?: ProcessExtras): Promise<void>;
   daemon(): StartedProcess;
+  /** the host that answers now */
+  access(): GatewayAccess;
   countRunning(): Promise<number | null>;
   /** stops the clients, lets every turn end, and hands over what the checker needs */
   finish(): Promise<SweepEvidence>;
@@ -66,7 +70,10 @@ export async function openSweepStage(options: StageOptions): Promise<SweepStage>
   const { world, paths } = await prepareWorld(options, (folders) => toModelScript(plan, folders));
   const daemonEnv = options.hasLedger ? {} : { SAND_EXEC_LEDGER: "off" };
   const access = () => state.access;
-  const clients = startSweepClients({ plan, random, access, wantsMore: () => state.wantsMore });
+  const clients = startSweepClients({
+    ...{ plan, random, access, wantsMore: () => state.wantsMore },
+    ...(options.idleDeadlineMs === undefined ? {} : { idleDeadlineMs: options.idleDeadlineMs }),
+  });
   // The first failure is reported by `finish`; until then it must not end this process.
   clients.done.catch(() => undefined);
   const countRunning = async () => (await findRunning({ access }))?.length ?? null;
@@ -77,11 +84,15 @@ export async function openSweepStage(options: StageOptions): Promise<SweepStage>
     clients,
     countRunning,
     daemon: () => required(state.daemon, "a daemon"),
+    access: () => required(state.access, "a host that answers"),
     async raiseHost(extras) {
       const host = world.spawnHost(extras);
+      const replaced = state.host?.exit() === undefined ? state.host : undefined;
       state.host = host;
       const start = await world.awaitHost(host);
       if (start.kind === "ready") state.access = start.access;
+      // A replacement that died has replaced nobody.
+      else if (replaced?.exit() === undefined) state.host = replaced ?? host;
       return host;
     },
     async killHost(at) {
