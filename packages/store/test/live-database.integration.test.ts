@@ -1,15 +1,19 @@
 /** Databases that are read while another process writes them: each reading is one commit, whole. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import SqliteDatabase from "better-sqlite3";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { openDirectoryStore } from "../src/snapshots/directory-store.ts";
 import { snapshotLimits } from "../src/snapshots/limits.ts";
-import { pinDatabase } from "../src/snapshots/live-database.ts";
+import { openPin } from "../src/snapshots/live-database.ts";
+import { restoreSnapshot } from "../src/snapshots/restore-snapshot.ts";
+import { snapshotInto } from "../src/snapshots/work-on-store.ts";
 
+const pairScript = fileURLToPath(new URL("./write-pair-until-ended.ts", import.meta.url));
 const writerScript = fileURLToPath(new URL("./write-until-ended.ts", import.meta.url));
 
 let folder = "";
@@ -33,8 +37,12 @@ async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   await gone;
 }
 
-async function startWriter(path: string, seed: number): Promise<ChildProcess> {
-  const child = spawn(process.execPath, [writerScript, path, `${seed}`], {
+function startWriter(path: string, seed: number): Promise<ChildProcess> {
+  return startProcess(writerScript, path, `${seed}`);
+}
+
+async function startProcess(...words: readonly string[]): Promise<ChildProcess> {
+  const child = spawn(process.execPath, words, {
     stdio: ["ignore", "pipe", "inherit"],
   });
   children.push(child);
@@ -43,7 +51,9 @@ async function startWriter(path: string, seed: number): Promise<ChildProcess> {
 }
 
 function copyPinned(path: string): Buffer {
-  using database = pinDatabase(path);
+  using pin = openPin(path);
+  pin.pin();
+  const database = pin.database();
   const parts: Buffer[] = [];
   for (let at = 0; at < database.bytes; at += snapshotLimits.chunkBytes) {
     parts.push(database.read(at, snapshotLimits.chunkBytes));
@@ -70,6 +80,28 @@ test("a database that is written to and checkpointed all the time is read as one
   await startWriter(path, 7);
   for (let round = 0; round < 60; round += 1) {
     expect(judge(copyPinned(path), `copy-${round}.db`)).toEqual({ verdict: "ok", sum: 100_000 });
+  }
+});
+
+test("what a store says of its payloads holds in the database beside it", async () => {
+  const root = join(folder, "root");
+  const agent = join(root, "agents", "ada");
+  mkdirSync(agent, { recursive: true });
+  const names = ["store.db", "conversation-blobs.db"];
+  await startProcess(pairScript, ...names.map((name) => join(agent, name)));
+  const store = openDirectoryStore({ path: join(folder, "store") });
+  const retention = { newest: 100, days: 0 };
+  for (let round = 0; round < 15; round += 1) {
+    const work = { root, store, retention, takeOver: false, nowMs: Date.now };
+    const { taken } = await snapshotInto(work);
+    expect(taken.manifest.skipped).toEqual([]);
+    const copy = join(folder, `copy-${round}`);
+    await restoreSnapshot({ root: copy, store, dryRun: false });
+    const database = new SqliteDatabase(join(copy, "agents", "ada", "store.db"));
+    database.prepare("ATTACH ? AS beside").run(join(copy, "agents", "ada", "conversation-blobs.db"));
+    const held = database.prepare("SELECT count(*) FROM root JOIN beside.blobs USING (id)").pluck().get();
+    database.close();
+    expect(held).toBe(1);
   }
 });
 

@@ -18,6 +18,8 @@ export const snapshotLimits = {
   pinnedLogMaxBytes: 192 * mebi,
   /** readings of one file that is in motion before it is given up for this snapshot */
   readTriesMax: 4,
+  /** tries to pin the databases of an agent between two changes of its store */
+  pinTriesMax: 50,
   /** skipped files that a manifest names; the rest is only counted */
   skippedMax: 1_000,
   /** how often a head that others change is read again before a write is given up */

@@ -12,10 +12,11 @@
  * 2. For the same reason the descriptors here are closed after the connection that pins.
  */
 import { closeSync, constants, openSync, readSync, statSync } from "node:fs";
-import { BoxError } from "@sand/protocol";
+import { BoxError, invariant } from "@sand/protocol";
 import { type Connection, openForReading } from "../sqlite.ts";
 import { snapshotLimits } from "./limits.ts";
 import { scanWal, type WalPages } from "./wal-frames.ts";
+import { readWalMark, type WalMark } from "./wal-index.ts";
 
 export interface PinnedDatabase {
   readonly bytes: number;
@@ -23,37 +24,64 @@ export interface PinnedDatabase {
   read(from: number, length: number): Buffer;
 }
 
-/** To be disposed of soon, and nothing slow waited for before: the log grows meanwhile. */
-export function pinDatabase(path: string): PinnedDatabase & Disposable {
-  const descriptors: number[] = [];
+/** Tells whether a database was changed, to the commit: the times of its files are too coarse for that. */
+export function watchDatabase(path: string): { version(): number } & Disposable {
   const connection = openForReading(path);
-  const close = (): void => {
-    connection.close();
-    for (const descriptor of descriptors) closeSync(descriptor);
+  return {
+    version: () => Number(connection.pragma("data_version", { simple: true })),
+    [Symbol.dispose]: () => void connection.close(),
   };
-  try {
-    connection.exec("BEGIN");
-    connection.prepare("SELECT count(*) FROM sqlite_schema").get();
-    const file = openRead(path);
-    descriptors.push(file);
-    const wal = openWal(path);
-    if (wal !== undefined) descriptors.push(wal);
-    return { ...overlay({ path, file, wal, connection }), [Symbol.dispose]: close };
-  } catch (error) {
-    close();
-    throw error;
-  }
 }
 
-function openRead(path: string): number {
-  return openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+/** A database before and after it is pinned. To be disposed of soon: its log grows while it is. */
+export interface DatabasePin extends Disposable {
+  /** from now on it is read as it is now; costs next to nothing */
+  pin(): void;
+  /** gives that up, so that it can be pinned again */
+  release(): void;
+  /** what is pinned */
+  database(): PinnedDatabase;
 }
 
-function openWal(path: string): number | undefined {
+export function openPin(path: string): DatabasePin {
+  const connection = openForReading(path);
+  const read = connection.prepare("SELECT count(*) FROM sqlite_schema");
+  const descriptors: number[] = [];
+  const open = (suffix: string): number | undefined => {
+    const descriptor = openRead(`${path}${suffix}`);
+    if (descriptor !== undefined) descriptors.push(descriptor);
+    return descriptor;
+  };
+  let index: number | undefined;
+  let mark: WalMark | undefined;
+  return {
+    pin() {
+      connection.exec("BEGIN");
+      read.get();
+      // It may be a commit later than the transaction's, which holds as well: the log is kept from there on.
+      index ??= open("-shm");
+      mark = index === undefined ? undefined : readWalMark(index);
+    },
+    release: () => void connection.exec("ROLLBACK"),
+    database() {
+      const file = open("");
+      invariant(file !== undefined, "a database that is open has a file");
+      const wal = open("-wal");
+      const pages = wal === undefined || mark === undefined ? undefined : scanWal(wal, mark);
+      return overlay({ path, file, wal, pages, connection });
+    },
+    [Symbol.dispose]() {
+      connection.close();
+      for (const descriptor of descriptors) closeSync(descriptor);
+    },
+  };
+}
+
+/** `undefined` for a file that isn't there: a database in another journal mode has neither log nor index. */
+function openRead(path: string): number | undefined {
   try {
-    return openRead(`${path}-wal`);
+    return openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW);
   } catch (error) {
-    // A database in another journal mode has none.
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
     throw error;
   }
@@ -63,11 +91,12 @@ interface Opened {
   readonly path: string;
   readonly file: number;
   readonly wal: number | undefined;
+  readonly pages: WalPages | undefined;
   readonly connection: Connection;
 }
 
-function overlay({ path, file, wal, connection }: Opened): PinnedDatabase {
-  let pages = wal === undefined ? undefined : scanWal(wal);
+function overlay({ path, file, wal, pages: scanned, connection }: Opened): PinnedDatabase {
+  let pages = scanned;
   const pageBytes = pages?.pageBytes ?? Number(connection.pragma("page_size", { simple: true }));
   const bytes = pageBytes * (pages?.pageCount ?? Number(connection.pragma("page_count", { simple: true })));
 

@@ -6,13 +6,14 @@
  */
 import { closeSync, constants, fstatSync, openSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { BoxError } from "@sand/protocol";
 import { isDamage } from "../sqlite.ts";
 import type { ChunkUploads } from "./chunk-uploads.ts";
 import { type FileSign, signFile } from "./file-signs.ts";
 import type { SnapshotGroup } from "./find-snapshot-files.ts";
 import { snapshotLimits } from "./limits.ts";
-import { type PinnedDatabase, pinDatabase } from "./live-database.ts";
+import { type DatabasePin, openPin, watchDatabase } from "./live-database.ts";
 import { type Content, readPieces } from "./read-pieces.ts";
 import type { FileKind, SkippedFile, SnapshotFile } from "./snapshot-manifest.ts";
 
@@ -42,74 +43,74 @@ export async function readGroup(deps: ReadGroupDeps, group: SnapshotGroup, into:
 /** All of them at one moment: what a store says of a payload holds in the file that has the payload. */
 async function readDatabases(deps: ReadGroupDeps, paths: readonly string[], into: Gathered): Promise<void> {
   if (paths.length === 0) return;
-  const before = paths.map((path) => signFile(join(deps.root, path), "database", deps.nowMs()));
-  if (paths.every((path, index) => isUnchanged(deps, path, before[index]))) {
+  // Signed first: a change in between makes a sign too old, and the next snapshot reads the file again.
+  const signs = new Map(
+    paths.map((path) => [path, signFile(join(deps.root, path), "database", deps.nowMs())]),
+  );
+  if (paths.every((path) => isUnchanged(deps, path, signs.get(path)))) {
     for (const path of paths) keepEarlier(deps, path, into);
     return;
   }
-  const pins = pinTogether(deps, paths, into);
-  try {
-    for (const { path, sign, database } of pins.opened) {
-      // Nothing is awaited in here: what is new is held, and sent when the pins are gone.
-      await readOne(deps, into, path, async () => {
-        const content = readPieces(database.bytes, database.read, deps.uploads.hold);
-        add({ deps, path, kind: "database", content, sign, into });
-      });
-    }
-  } finally {
-    pins.close();
+  using pins = new DisposableStack();
+  const opened: OpenedPin[] = [];
+  for (const path of paths) {
+    await readOne(deps, into, path, async () => {
+      opened.push({ path, pin: pins.use(openPin(join(deps.root, path))) });
+    });
   }
+  if (!(await tryPinTogether(deps, opened, into))) return;
+  for (const { path, pin } of opened) {
+    // Nothing slow is waited for in here: what is new is held, and sent when the pins are gone.
+    await readOne(deps, into, path, async () => {
+      const database = pin.database();
+      const content = readPieces(database.bytes, database.read, deps.uploads.hold);
+      const sign = signs.get(path);
+      if (sign !== undefined) add({ deps, path, kind: "database", content, sign, into });
+    });
+  }
+  pins.dispose();
   await deps.uploads.send();
 }
 
-interface Pin {
+interface OpenedPin {
   readonly path: string;
-  readonly sign: FileSign;
-  readonly database: PinnedDatabase & Disposable;
+  readonly pin: DatabasePin;
 }
 
-/** Tries again while the first one, which refers to the others, changes before the last one is pinned. */
-function pinTogether(
+/** False when they are left out of this snapshot, all of them, with the reason told. */
+async function tryPinTogether(
   deps: ReadGroupDeps,
-  paths: readonly string[],
+  opened: readonly OpenedPin[],
   into: Gathered,
-): { readonly opened: readonly Pin[]; close(): void } {
-  for (let tries = 1; ; tries += 1) {
-    const opened: Pin[] = [];
-    const close = (): void => {
-      for (const pin of opened) pin.database[Symbol.dispose]();
-    };
-    const skipped: SkippedFile[] = [];
-    try {
-      for (const path of paths) tryPin(deps, path, opened, skipped);
-    } catch (error) {
-      close();
-      throw error;
-    }
-    const first = opened[0];
-    const isStill =
-      first === undefined ||
-      signFile(join(deps.root, first.path), "database", deps.nowMs()).text === first.sign.text;
-    if (paths.length === 1 || isStill || tries === snapshotLimits.readTriesMax) {
-      for (const { path, reason } of skipped) skip(deps, path, reason, into);
-      return { opened, close };
-    }
-    close();
-  }
-}
-
-function tryPin(deps: ReadGroupDeps, path: string, opened: Pin[], skipped: SkippedFile[]): void {
-  const full = join(deps.root, path);
+): Promise<boolean> {
   try {
-    // Signed first: a change in between makes the sign too old, and the next snapshot reads it again.
-    const sign = signFile(full, "database", deps.nowMs());
-    opened.push({ path, sign, database: pinDatabase(full) });
+    if (await pinTogether(deps, opened)) return true;
+    for (const { path } of opened) skip(deps, path, "it was changed without a pause", into);
   } catch (error) {
     const reason = reasonOf(error);
     if (reason === undefined) throw error;
-    if (statSync(full, { throwIfNoEntry: false }) !== undefined)
-      skipped.push({ path, reason, keptEarlier: false });
+    for (const { path } of opened) skip(deps, path, reason, into);
   }
+  return false;
+}
+
+/**
+ * The first one refers to the others; so they are pinned again while it changes before the last one is. One that never
+ * keeps still for that moment is left for the next snapshot.
+ */
+async function pinTogether(deps: ReadGroupDeps, opened: readonly OpenedPin[]): Promise<boolean> {
+  const [first, second] = opened;
+  if (first === undefined) return false;
+  using watch = second === undefined ? undefined : watchDatabase(join(deps.root, first.path));
+  for (let tries = 0; tries < snapshotLimits.pinTriesMax; tries += 1) {
+    const version = watch?.version();
+    for (const { pin } of opened) pin.pin();
+    if (watch?.version() === version) return true;
+    for (const { pin } of opened) pin.release();
+    // Not in step with a writer that has a rhythm.
+    await delay(tries % 7);
+  }
+  return false;
 }
 
 async function readFile(deps: ReadGroupDeps, path: string, into: Gathered): Promise<void> {

@@ -7,6 +7,7 @@
  * since. The header, which is written first, shows it; what was found in the log before is void then, and not needed.
  */
 import { fstatSync, readSync } from "node:fs";
+import type { WalMark } from "./wal-index.ts";
 
 export interface WalPages {
   readonly pageBytes: number;
@@ -24,12 +25,14 @@ const frameHeaderBytes = 24;
 const magic = 0x377f0682;
 const scanTriesMax = 5;
 
-/** `undefined` when nothing committed is in the log */
-export function scanWal(fd: number): WalPages | undefined {
+/** Up to the mark. `undefined` when nothing of the log is needed: the file has it all */
+export function scanWal(fd: number, mark: WalMark): WalPages | undefined {
+  if (mark.frame === 0) return undefined;
   for (let tries = 0; tries < scanTriesMax; tries += 1) {
     const before = readHeader(fd);
-    if (before === undefined) return undefined;
-    const found = scanFrames(fd, before);
+    // Begun anew since, which the transaction allows only when everything up to the mark was in the file.
+    if (before === undefined || !before.subarray(16, 24).equals(mark.salts)) return undefined;
+    const found = scanFrames(fd, before, mark.frame);
     const isCurrent = (): boolean => readHeader(fd)?.equals(before) === true;
     if (isCurrent()) return found === undefined ? undefined : { ...found, isCurrent };
   }
@@ -46,10 +49,10 @@ interface Sum {
   second: number;
 }
 
-function scanFrames(fd: number, header: Buffer): Omit<WalPages, "isCurrent"> | undefined {
-  const mark = header.readUInt32BE(0);
-  if ((mark & ~1) >>> 0 !== magic) return undefined;
-  const littleEndian = (mark & 1) === 0;
+function scanFrames(fd: number, header: Buffer, framesMax: number): Omit<WalPages, "isCurrent"> | undefined {
+  const kind = header.readUInt32BE(0);
+  if ((kind & ~1) >>> 0 !== magic) return undefined;
+  const littleEndian = (kind & 1) === 0;
   const pageBytes = header.readUInt32BE(8);
   const sum: Sum = { first: 0, second: 0 };
   addTo(sum, header.subarray(0, 24), littleEndian);
@@ -59,7 +62,7 @@ function scanFrames(fd: number, header: Buffer): Omit<WalPages, "isCurrent"> | u
   const pending = new Map<number, number>();
   const places = new Map<number, number>();
   let pageCount = 0;
-  const size = fstatSync(fd).size;
+  const size = Math.min(fstatSync(fd).size, headerBytes + framesMax * frame.length);
   for (let at = headerBytes; at + frame.length <= size; at += frame.length) {
     if (readSync(fd, frame, 0, frame.length, at) !== frame.length) break;
     if (!frame.subarray(8, 16).equals(header.subarray(16, 24))) break;
