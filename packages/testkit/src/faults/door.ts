@@ -1,0 +1,4 @@
+/** The door of the fault suites: power cuts and failing disks, for proofs and for samples in tests. */
+export { whyNoDiskShim } from "./compile-disk-shim.ts";
+export { type FileStatesOptions, proveFileStates } from "./prove-file-states.ts";
+export type { Weakness } from "./weaken-host.ts";
