@@ -20,7 +20,10 @@ const name = store.prepare("INSERT OR REPLACE INTO root VALUES (1, ?)");
 const drop = payloads.prepare("DELETE FROM blobs WHERE id < ?");
 
 let id = 0;
+const parent = process.ppid;
 function go(): void {
+  // Whoever started it is gone, so nobody will end it.
+  if (process.ppid !== parent) process.exit(0);
   id += 1;
   put.run(id);
   name.run(id);
