@@ -7,13 +7,15 @@
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { createKeyedMutex, createScope, failpoint, type Logger, type Scope } from "@sand/node-kit";
+import { createModel } from "@sand/inference";
+import { createKeyedMutex, createScope, type Logger, type Scope } from "@sand/node-kit";
 import type { AgentId, Clock, HostEvent, IdSource } from "@sand/protocol";
 import {
   type AgentWorkerPool,
+  acquireHostLock,
   createAgentWorkerPool,
-  type HostLock,
   type OpenedHostIndex,
+  openHostIndex,
 } from "@sand/store";
 import { refusePartialRoot } from "@sand/store/box-store";
 import { type ActiveAgent, openActiveAgent } from "./agents/active-agent.ts";
@@ -23,25 +25,23 @@ import { createAgentSwitches } from "./agents/agent-switches.ts";
 import { catchUpRoster } from "./agents/catch-up-roster.ts";
 import { createOpenAgents, type OpenAgents } from "./agents/open-agents.ts";
 import { openStoreWith } from "./agents/open-store.ts";
+import type { BoxKeeper, BoxPort } from "./box/box-port.ts";
 import { createBoxKeeper, type ReachableBoxKeeper } from "./box/create-box-keeper.ts";
 import { createBoxStoreDesk } from "./box-store/box-store-desk.ts";
 import type { HostConfig } from "./config.ts";
-import type { EventHub } from "./events/event-hub.ts";
+import { createEventHub, type EventHub } from "./events/event-hub.ts";
 import { createHostReplay } from "./events/host-replay.ts";
-import { openIndexWithHub } from "./events/open-index-with-hub.ts";
 import { createCommandHandlers } from "./gateway/commands/create-handlers.ts";
-import { discoveryPath } from "./gateway/discovery-file.ts";
 import { startGateway } from "./gateway/start-gateway.ts";
 import { openHostSettings } from "./host-settings.ts";
 import { createHostStatus } from "./host-status.ts";
 import { createProjections, type Projections } from "./projections/projections.ts";
 import { createPromptDesk } from "./prompts/prompt-desk.ts";
-import { startQueue } from "./start-queue.ts";
+import { createTools } from "./tools/create-tools.ts";
 import { createIdleEcho } from "./turns/idle-echo.ts";
+import { createRunAgent } from "./turns/run-agent.ts";
 import { createStopTurns } from "./turns/stop-turns.ts";
-import type { TurnQueue } from "./turns/turn-queue.ts";
-import { takeLock } from "./upgrade/take-lock.ts";
-import { createUpgradeDesk, type OwnedUpgradeDesk } from "./upgrade/upgrade-desk.ts";
+import { createTurnQueue, type TurnQueue } from "./turns/turn-queue.ts";
 
 export interface HostDeps {
   readonly config: HostConfig;
@@ -53,8 +53,6 @@ export interface HostDeps {
   readonly daemonProgram?: string;
   /** the host's own program, which its threads are started from; the sources' when absent */
   readonly program?: string;
-  /** replace a host that runs on the same data root */
-  readonly takeOver?: boolean;
 }
 
 export interface Host extends AsyncDisposable {
@@ -68,8 +66,7 @@ export async function startHost(deps: HostDeps): Promise<Host> {
     logger.error({ event: "task.failed", task, err: error }, "background work failed"),
   );
   try {
-    const lock = await takeHostLock(deps);
-    const state = openState(deps, scope, lock);
+    const state = openState(deps, scope);
     const work = startWork(deps, scope, state);
     const url = await openDoors(deps, scope, state, work);
     scope.run("go on", async (signal) => {
@@ -100,21 +97,11 @@ interface HostState {
   activeAgentId(): AgentId | null;
 }
 
-function takeHostLock({ config, clock, logger, takeOver = false }: HostDeps): Promise<HostLock> {
-  const { dataRoot, gateway } = config;
-  const certificate = gateway.tls?.cert ?? null;
-  return takeLock({
-    ...{ dataRoot, discoveryFile: discoveryPath(dataRoot), certificate, takeOver, clock, logger },
-  });
-}
-
 /** Everything durable: the lock first, then the index, then the way to the agents. */
-function openState(deps: HostDeps, scope: Scope, lock: HostLock): HostState {
+function openState(deps: HostDeps, scope: Scope): HostState {
   const { dataRoot } = deps.config;
-  scope.defer(() => {
-    lock.release();
-    failpoint("upgrade.released");
-  });
+  const lock = acquireHostLock({ root: dataRoot, pid: process.pid });
+  scope.defer(() => lock.release());
   refusePartialRoot(dataRoot);
   mkdirSync(agentsFolder(dataRoot), { recursive: true, mode: 0o700 });
   const startedAt = deps.clock.nowMs();
@@ -134,7 +121,6 @@ function openState(deps: HostDeps, scope: Scope, lock: HostLock): HostState {
 }
 
 interface HostWork {
-  readonly upgrade: OwnedUpgradeDesk;
   readonly box: ReachableBoxKeeper;
   readonly queue: TurnQueue;
   busyHistory(): { readonly lastBusyAtMs: number | null };
@@ -148,13 +134,8 @@ interface HostWork {
 
 /** What turns need: the box, the queue of their runs, and the echo of their end. */
 function startWork(deps: HostDeps, scope: Scope, { open, publish, activeAgentId }: HostState): HostWork {
-  const { config, clock, ids, logger, daemonProgram } = deps;
+  const { config, clock, logger, daemonProgram } = deps;
   const { exec, dataRoot, workspaceRoot } = config;
-  const upgrade = createUpgradeDesk({
-    ...{ dataRoot, open, queue: () => started.queue, schedules: [], scope, clock, ids, logger },
-  });
-  // After the turns have ended, before the stores close.
-  scope.defer(() => upgrade.close());
   const program = daemonProgram === undefined ? {} : { daemonProgram };
   const box = createBoxKeeper({ exec, dataRoot, workspaceRoot, clock, logger, ...program });
   scope.defer(() => box.close());
@@ -163,7 +144,7 @@ function startWork(deps: HostDeps, scope: Scope, { open, publish, activeAgentId 
   const started = startQueue(deps, scope, { open, box, publish, onSettled: echo.schedule });
   let isUp = false;
   return {
-    ...{ box, upgrade },
+    box,
     ...started,
     isWorkedOn: (agentId) => !isUp || started.queue.isRunning(agentId),
     isComingUp: () => !isUp,
@@ -213,7 +194,7 @@ async function openDoors(deps: HostDeps, scope: Scope, state: HostState, work: H
     hub,
     replay,
     status,
-    ...{ upgrade: work.upgrade, logger },
+    logger,
     clock,
     ids,
     reachBox: box.reach,
@@ -225,6 +206,21 @@ async function openDoors(deps: HostDeps, scope: Scope, state: HostState, work: H
 }
 
 type Publish = (events: readonly HostEvent[]) => void;
+
+/** The hub starts at the newest `seq` of earlier runs, which only the opened index knows. */
+function openIndexWithHub({ config, clock, logger }: HostDeps): { index: OpenedHostIndex; hub: EventHub } {
+  const early: HostEvent[] = [];
+  let publish: Publish = (events) => early.push(...events);
+  const index = openHostIndex({
+    root: config.dataRoot,
+    onCommitted: (events) => publish(events),
+    clock,
+    logger,
+  });
+  const hub = createEventHub({ lastSeq: index.lastSeq() });
+  publish = (events) => hub.publish(events);
+  return { index, hub };
+}
 
 /** Threads for large payloads; none runs before the first of those. */
 function programOf({ program }: { readonly program?: string | undefined }): string {
@@ -245,4 +241,48 @@ function startProjections({ config, logger, program }: HostDeps, index: OpenedHo
     ...(failpoint === null ? {} : { failpoint }),
     agents: () => index.agents(),
   });
+}
+
+interface QueueParts {
+  readonly open: OpenAgents;
+  readonly box: BoxKeeper;
+  readonly publish: Publish;
+  onSettled(agentId: AgentId): void;
+}
+
+function startQueue(
+  { config, clock, ids, logger }: HostDeps,
+  host: Scope,
+  { open, box, publish, onSettled }: QueueParts,
+) {
+  const turns = createScope("turns", (error, task) =>
+    logger.error({ event: "turn.failed", task, err: error }, "a turn stopped on an error"),
+  );
+  host.defer(() => turns.close());
+  const model = createModel(config.model, { clock });
+  const services = {
+    model,
+    toolsFor: (found: BoxPort) => createTools({ box: found, clock }),
+    box,
+    clock,
+    ids,
+    logger,
+    workspaceRoot: config.workspaceRoot,
+    windowTokensMax: config.windowTokensMax,
+    publish,
+    onSettled,
+  };
+  let lastBusyAtMs: number | null = null;
+  const queue: TurnQueue = createTurnQueue({
+    scope: turns,
+    run: createRunAgent({ open, services, bootId: ids.next() }),
+    onBusyChange() {
+      lastBusyAtMs = clock.nowMs();
+    },
+    onRetry(agentId, error, failures) {
+      logger.warn({ event: "turn.waits", agentId, code: error.code, failures }, error.message);
+    },
+    clock,
+  });
+  return { queue, busyHistory: () => ({ lastBusyAtMs }) };
 }
