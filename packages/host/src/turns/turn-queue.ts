@@ -114,11 +114,9 @@ export function createTurnQueue(deps: TurnQueueDeps): TurnQueue {
       current.again = true;
       return;
     }
-    if (isClosed) return;
-    if (hold.signal.aborted) {
-      heldUp.add(agentId);
-      return;
-    }
+    // Also of a queue that is closed already: whoever comes last is to be marked like the others.
+    if (hold.signal.aborted) heldUp.add(agentId);
+    if (isClosed || hold.signal.aborted) return;
     let ended = (): void => {};
     const idle = new Promise<void>((resolve) => {
       ended = resolve;

@@ -14,7 +14,8 @@ import { digestBundles, openProofState } from "./proof-state.ts";
 export interface UpgradeProofOptions {
   readonly seed: number;
   readonly upgrades: number;
-  readonly withDeaths: boolean;
+  /** places in the middle of an upgrade where a process is to die, once each */
+  readonly deaths: readonly UpgradeDeath[];
   readonly withControls: boolean;
   /** where results are kept between starts */
   readonly stateFile?: string;
@@ -57,8 +58,9 @@ export async function proveUpgrades(options: UpgradeProofOptions): Promise<Proof
     runs.push(run);
   }
   const died: string[] = [];
-  if (options.withDeaths) {
-    const run = await perform("deaths", { bundles: findBundles("test"), upgrades: 1, deaths: upgradeDeaths });
+  const { deaths } = options;
+  if (deaths.length > 0) {
+    const run = await perform("deaths", { bundles: findBundles("test"), upgrades: 1, deaths });
     for (const finding of run.findings) findings.expect(false, `deaths: ${finding}`);
     died.push(...run.died);
   }
