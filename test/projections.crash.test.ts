@@ -38,7 +38,10 @@ async function talkUntilDead(host: Ready, ids: readonly string[]): Promise<void>
   await waitUntil(
     "the host's death",
     async () => {
-      for (const agentId of ids) await ask(host, "sendPrompt", { agentId, prompt: "tell me of the lighthouse" });
+      for (const agentId of ids)
+        await ask(host, "sendPrompt", { agentId, prompt: "tell me of the lighthouse" });
+      // A search brings forward what would otherwise wait for a quiet time.
+      await ask(host, "searchAgents", { query: "lighthouse", limit: 1 });
       return host.process.exit() !== undefined;
     },
     { deadlineMs },

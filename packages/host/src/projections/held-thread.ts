@@ -18,6 +18,7 @@ type Hits = readonly SearchHit[] | readonly MediaHit[];
 type Report = Exclude<ProjectionReply, { readonly turn: number }>;
 
 export interface HeldThread {
+  isRunning(): boolean;
   send(request: ProjectionRequest): void;
   ask(of: "messages" | "media", query: string, limit: number): Promise<Hits>;
   /** Resolves when the thread writes nothing of the agent any more, at once when none runs. */
@@ -169,6 +170,7 @@ export function createHeldThread(deps: HeldThreadDeps): HeldThread {
   }
 
   return {
+    isRunning: () => thread !== undefined,
     send,
     ask,
     forget,

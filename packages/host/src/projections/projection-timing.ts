@@ -2,6 +2,8 @@
 export interface ProjectionTiming {
   /** what commits bring is projected once none came for this long, in `ms`: a turn that runs doesn't pay for it */
   readonly quietMs: number;
+  /** the same while no thread runs: one costs some 30 MB, and a search brings the work forward anyway, in `ms` */
+  readonly quietColdMs: number;
   /** … and after this at the latest, in `ms` */
   readonly gatherMaxMs: number;
   /** after the start, before a look whether anything is behind, in `ms` */
@@ -21,8 +23,9 @@ export interface ProjectionTiming {
 
 export const projectionTiming: ProjectionTiming = {
   quietMs: 1_000,
+  quietColdMs: 5_000,
   gatherMaxMs: 10_000,
-  lookAfterMs: 3_000,
+  lookAfterMs: 10_000,
   idleMs: 30_000,
   retryMs: 5_000,
   retryMaxMs: 300_000,

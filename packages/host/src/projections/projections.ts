@@ -78,11 +78,12 @@ export function createProjections(deps: ProjectionsDeps): Projections {
   /** One timer for many commits: it looks at its end whether some came meanwhile, instead of being set anew by each. */
   function gather(): void {
     const seen = notes;
+    const quietMs = thread.isRunning() ? timing.quietMs : timing.quietColdMs;
     gathering = setTimeout(() => {
       const isQuiet = notes === seen;
       if (isQuiet || performance.now() - gatheringSinceMs >= timing.gatherMaxMs) flush();
       else gather();
-    }, timing.quietMs).unref();
+    }, quietMs).unref();
   }
 
   /** Whoever asks doesn't wait for the time of the look. */

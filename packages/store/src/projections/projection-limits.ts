@@ -10,4 +10,6 @@ export const projectionLimits = {
   markMaxBytes: 65_536,
   /** bytes of a journal that are compared in one chunk */
   verifyMaxBytes: 4 * 1_048_576,
+  /** how long a search waits for what has just been committed, in `ms` */
+  searchWaitMs: 100,
 } as const;

@@ -12,6 +12,7 @@ import { isDamage, isStorageFault } from "../sqlite.ts";
 import { createHeldIndex, type OpenIndex } from "./hold-index.ts";
 import { createJournalMarks } from "./journal-marks.ts";
 import { type AgentJob, openAgentJob } from "./project-agent.ts";
+import { projectionLimits } from "./projection-limits.ts";
 import type { AgentAt, ProjectionReply, ProjectionRequest, SayableError } from "./projection-messages.ts";
 import { indexedAgents } from "./read-projected.ts";
 import { createWorkList } from "./work-list.ts";
@@ -90,10 +91,7 @@ export function createProjector({ root, say, nowMs }: ProjectorDeps): Projector 
     run(opened);
   }
 
-  function step(): boolean {
-    const next = work.next();
-    if (next === undefined) return false;
-    const { kind, agentId } = next;
+  function workOn(kind: "project" | "forget", agentId: AgentId): void {
     withIndex((opened) => {
       try {
         if (kind === "forget") forgetSome(opened, agentId);
@@ -113,10 +111,26 @@ export function createProjector({ root, say, nowMs }: ProjectorDeps): Projector 
         leave(agentId);
       }
     });
+  }
+
+  function step(): boolean {
+    const next = work.next();
+    if (next === undefined) return false;
+    workOn(next.kind, next.agentId);
     return true;
   }
 
+  /** Whoever has just said something expects to find it; a history that is caught up is not waited for. */
+  function takeFresh(): void {
+    const endMs = performance.now() + projectionLimits.searchWaitMs;
+    for (let agentId = work.nextFresh(); agentId !== undefined; agentId = work.nextFresh()) {
+      if (performance.now() >= endMs) return;
+      workOn("project", agentId);
+    }
+  }
+
   function search({ turn, of, query, limit }: SearchRequest): void {
+    takeFresh();
     const answer = (): void => say({ kind: "hits", turn, hits: held.use().reads[of](query, limit) });
     try {
       answer();

@@ -14,6 +14,8 @@ export interface WorkList {
   /** Tells how much there is to catch up. */
   catchUp(behind: readonly AgentId[], gone: readonly string[]): CatchUpCounts;
   forget(agentId: AgentId): void;
+  /** one that has just changed */
+  nextFresh(): AgentId | undefined;
   next(): { readonly kind: "project" | "forget"; readonly agentId: AgentId } | undefined;
   /** The agent is up to date, or given up; tells how far a catching up is, while one is under way. */
   done(agentId: AgentId): CatchUpCounts | undefined;
@@ -49,6 +51,7 @@ export function createWorkList(): WorkList {
       behind.delete(agentId);
       gone.add(agentId);
     },
+    nextFresh: () => firstOf(fresh),
     next() {
       const forgotten = firstOf(gone);
       if (forgotten !== undefined) return { kind: "forget", agentId: forgotten };
