@@ -1,5 +1,5 @@
 /** What the host says of itself: busy or not, and what runs in the background for an agent. */
-import type { AgentId, AsyncTask, Clock } from "@sand/protocol";
+import type { AgentId, AsyncTask, Clock, StoreRepair } from "@sand/protocol";
 import type { BoxKeeper } from "./box/box-port.ts";
 import type { HostStatus } from "./gateway/host-ports.ts";
 import type { TurnQueue } from "./turns/turn-queue.ts";
@@ -12,6 +12,7 @@ export interface HostStatusDeps {
   readonly clock: Clock;
   activeAgentId(): AgentId | null;
   busyHistory(): { readonly lastBusyAtMs: number | null };
+  storeRepairs(): readonly StoreRepair[];
   /** a turn of an earlier start may be about to go on */
   mayGoOn(): boolean;
 }
@@ -37,6 +38,7 @@ export function createHostStatus(deps: HostStatusDeps): HostStatus {
     version: deps.version,
     startedAt: deps.startedAt,
     activeAgentId: deps.activeAgentId,
+    storeRepairs: deps.storeRepairs,
     isBusy: () => deps.queue.runningCount() > 0 || deps.mayGoOn(),
     busyOnlyAwaitingApproval: () => false,
     lastBusyAtMs: () =>

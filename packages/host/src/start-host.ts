@@ -7,15 +7,13 @@
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { createModel } from "@sand/inference";
-import { createKeyedMutex, createScope, type Logger, type Scope } from "@sand/node-kit";
+import { createKeyedMutex, createScope, failpoint, type Logger, type Scope } from "@sand/node-kit";
 import type { AgentId, Clock, HostEvent, IdSource } from "@sand/protocol";
 import {
   type AgentWorkerPool,
-  acquireHostLock,
   createAgentWorkerPool,
+  type HostLock,
   type OpenedHostIndex,
-  openHostIndex,
 } from "@sand/store";
 import { refusePartialRoot } from "@sand/store/box-store";
 import { type ActiveAgent, openActiveAgent } from "./agents/active-agent.ts";
@@ -25,23 +23,26 @@ import { createAgentSwitches } from "./agents/agent-switches.ts";
 import { catchUpRoster } from "./agents/catch-up-roster.ts";
 import { createOpenAgents, type OpenAgents } from "./agents/open-agents.ts";
 import { openStoreWith } from "./agents/open-store.ts";
-import type { BoxKeeper, BoxPort } from "./box/box-port.ts";
 import { createBoxKeeper, type ReachableBoxKeeper } from "./box/create-box-keeper.ts";
 import { createBoxStoreDesk } from "./box-store/box-store-desk.ts";
 import type { HostConfig } from "./config.ts";
-import { createEventHub, type EventHub } from "./events/event-hub.ts";
+import type { EventHub } from "./events/event-hub.ts";
 import { createHostReplay } from "./events/host-replay.ts";
+import { openIndexWithHub } from "./events/open-index-with-hub.ts";
 import { createCommandHandlers } from "./gateway/commands/create-handlers.ts";
+import { discoveryPath } from "./gateway/discovery-file.ts";
 import { startGateway } from "./gateway/start-gateway.ts";
 import { openHostSettings } from "./host-settings.ts";
 import { createHostStatus } from "./host-status.ts";
 import { createProjections, type Projections } from "./projections/projections.ts";
 import { createPromptDesk } from "./prompts/prompt-desk.ts";
-import { createTools } from "./tools/create-tools.ts";
+import { createRepairDesk, type RepairDesk } from "./recovery/repair-desk.ts";
+import { startQueue } from "./start-queue.ts";
 import { createIdleEcho } from "./turns/idle-echo.ts";
-import { createRunAgent } from "./turns/run-agent.ts";
 import { createStopTurns } from "./turns/stop-turns.ts";
-import { createTurnQueue, type TurnQueue } from "./turns/turn-queue.ts";
+import type { TurnQueue } from "./turns/turn-queue.ts";
+import { takeLock } from "./upgrade/take-lock.ts";
+import { createUpgradeDesk, type OwnedUpgradeDesk } from "./upgrade/upgrade-desk.ts";
 
 export interface HostDeps {
   readonly config: HostConfig;
@@ -53,6 +54,8 @@ export interface HostDeps {
   readonly daemonProgram?: string;
   /** the host's own program, which its threads are started from; the sources' when absent */
   readonly program?: string;
+  /** replace a host that runs on the same data root */
+  readonly takeOver?: boolean;
 }
 
 export interface Host extends AsyncDisposable {
@@ -66,7 +69,8 @@ export async function startHost(deps: HostDeps): Promise<Host> {
     logger.error({ event: "task.failed", task, err: error }, "background work failed"),
   );
   try {
-    const state = openState(deps, scope);
+    const lock = await takeHostLock(deps);
+    const state = openState(deps, scope, lock);
     const work = startWork(deps, scope, state);
     const url = await openDoors(deps, scope, state, work);
     scope.run("go on", async (signal) => {
@@ -76,6 +80,7 @@ export async function startHost(deps: HostDeps): Promise<Host> {
       for (const row of state.index.agents()) if (row.hasOpenTurn) work.queue.wake(row.agentId);
       work.goesOn();
       state.projections.start();
+      await state.repairDesk.openUnlisted(new Set(state.index.agents().map((row) => row.agentId)));
       emptyTrash(config.dataRoot);
       logger.info({ event: "host.started", url, agents: state.index.agents().length }, "the host is up");
     });
@@ -93,15 +98,26 @@ interface HostState {
   readonly active: ActiveAgent;
   readonly open: OpenAgents;
   readonly projections: Projections;
+  readonly repairDesk: RepairDesk;
   readonly publish: Publish;
   activeAgentId(): AgentId | null;
 }
 
+function takeHostLock({ config, clock, logger, takeOver = false }: HostDeps): Promise<HostLock> {
+  const { dataRoot, gateway } = config;
+  const certificate = gateway.tls?.cert ?? null;
+  return takeLock({
+    ...{ dataRoot, discoveryFile: discoveryPath(dataRoot), certificate, takeOver, clock, logger },
+  });
+}
+
 /** Everything durable: the lock first, then the index, then the way to the agents. */
-function openState(deps: HostDeps, scope: Scope): HostState {
+function openState(deps: HostDeps, scope: Scope, lock: HostLock): HostState {
   const { dataRoot } = deps.config;
-  const lock = acquireHostLock({ root: dataRoot, pid: process.pid });
-  scope.defer(() => lock.release());
+  scope.defer(() => {
+    lock.release();
+    failpoint("upgrade.released");
+  });
   refusePartialRoot(dataRoot);
   mkdirSync(agentsFolder(dataRoot), { recursive: true, mode: 0o700 });
   const startedAt = deps.clock.nowMs();
@@ -113,14 +129,24 @@ function openState(deps: HostDeps, scope: Scope): HostState {
   const blobWorkers = createBlobWorkers(deps);
   scope.defer(() => blobWorkers.close());
   const projections = startProjections(deps, index);
-  const openStore = openStoreWith({ logger: deps.logger, index, publish, blobWorkers, projections });
+  const repairDesk = openRepairDesk(deps, index);
+  const openStore = openStoreWith({
+    logger: deps.logger,
+    index,
+    publish,
+    blobWorkers,
+    projections,
+    repairDesk,
+  });
   const open = createOpenAgents({ dataRoot, index, activeAgentId, openStore });
   scope.defer(() => open.closeAll());
   scope.defer(() => projections.close());
-  return { startedAt, index, hub, active, open, projections, publish, activeAgentId };
+  scope.defer(() => repairDesk.repairs.settled());
+  return { startedAt, index, hub, active, open, projections, repairDesk, publish, activeAgentId };
 }
 
 interface HostWork {
+  readonly upgrade: OwnedUpgradeDesk;
   readonly box: ReachableBoxKeeper;
   readonly queue: TurnQueue;
   busyHistory(): { readonly lastBusyAtMs: number | null };
@@ -134,8 +160,13 @@ interface HostWork {
 
 /** What turns need: the box, the queue of their runs, and the echo of their end. */
 function startWork(deps: HostDeps, scope: Scope, { open, publish, activeAgentId }: HostState): HostWork {
-  const { config, clock, logger, daemonProgram } = deps;
+  const { config, clock, ids, logger, daemonProgram } = deps;
   const { exec, dataRoot, workspaceRoot } = config;
+  const upgrade = createUpgradeDesk({
+    ...{ dataRoot, open, queue: () => started.queue, schedules: [], scope, clock, ids, logger },
+  });
+  // After the turns have ended, before the stores close.
+  scope.defer(() => upgrade.close());
   const program = daemonProgram === undefined ? {} : { daemonProgram };
   const box = createBoxKeeper({ exec, dataRoot, workspaceRoot, clock, logger, ...program });
   scope.defer(() => box.close());
@@ -144,7 +175,7 @@ function startWork(deps: HostDeps, scope: Scope, { open, publish, activeAgentId 
   const started = startQueue(deps, scope, { open, box, publish, onSettled: echo.schedule });
   let isUp = false;
   return {
-    box,
+    ...{ box, upgrade },
     ...started,
     isWorkedOn: (agentId) => !isUp || started.queue.isRunning(agentId),
     isComingUp: () => !isUp,
@@ -171,7 +202,9 @@ async function openDoors(deps: HostDeps, scope: Scope, state: HostState, work: H
   const mayGoOn = () => work.isComingUp() && index.mayHaveOpenTurns();
   const status = createHostStatus({
     ...{ version, startedAt, queue, box, clock, activeAgentId, busyHistory, mayGoOn },
+    storeRepairs: state.repairDesk.notes,
   });
+  state.repairDesk.serve({ open, wake: queue.wake });
   const switches = createAgentSwitches({ open, clock, exclusive });
   const settings = openHostSettings({ dataRoot, index, logger });
   const lastSeq = () => index.lastSeq();
@@ -194,7 +227,7 @@ async function openDoors(deps: HostDeps, scope: Scope, state: HostState, work: H
     hub,
     replay,
     status,
-    logger,
+    ...{ upgrade: work.upgrade, logger },
     clock,
     ids,
     reachBox: box.reach,
@@ -207,21 +240,6 @@ async function openDoors(deps: HostDeps, scope: Scope, state: HostState, work: H
 
 type Publish = (events: readonly HostEvent[]) => void;
 
-/** The hub starts at the newest `seq` of earlier runs, which only the opened index knows. */
-function openIndexWithHub({ config, clock, logger }: HostDeps): { index: OpenedHostIndex; hub: EventHub } {
-  const early: HostEvent[] = [];
-  let publish: Publish = (events) => early.push(...events);
-  const index = openHostIndex({
-    root: config.dataRoot,
-    onCommitted: (events) => publish(events),
-    clock,
-    logger,
-  });
-  const hub = createEventHub({ lastSeq: index.lastSeq() });
-  publish = (events) => hub.publish(events);
-  return { index, hub };
-}
-
 /** Threads for large payloads; none runs before the first of those. */
 function programOf({ program }: { readonly program?: string | undefined }): string {
   return program ?? join(import.meta.dirname, "main.ts");
@@ -233,6 +251,17 @@ function createBlobWorkers({ config, logger, program }: HostDeps): AgentWorkerPo
   return createAgentWorkerPool({ entry, dataRoot, logger, ...(failpoint === null ? {} : { failpoint }) });
 }
 
+/** Repairs of damaged stores; no thread runs before the first of those. */
+function openRepairDesk({ config, clock, logger, program }: HostDeps, index: OpenedHostIndex): RepairDesk {
+  const { dataRoot, failpoint: armed } = config;
+  const entry = programOf({ program });
+  const lastSeq = () => index.lastSeq();
+  return createRepairDesk({
+    ...{ dataRoot, entry, clock, logger, lastSeq },
+    ...(armed === null ? {} : { failpoint: armed }),
+  });
+}
+
 /** Journals and the search, made by a thread that isn't started before there is something to do. */
 function startProjections({ config, logger, program }: HostDeps, index: OpenedHostIndex): Projections {
   const { dataRoot, failpoint } = config;
@@ -241,48 +270,4 @@ function startProjections({ config, logger, program }: HostDeps, index: OpenedHo
     ...(failpoint === null ? {} : { failpoint }),
     agents: () => index.agents(),
   });
-}
-
-interface QueueParts {
-  readonly open: OpenAgents;
-  readonly box: BoxKeeper;
-  readonly publish: Publish;
-  onSettled(agentId: AgentId): void;
-}
-
-function startQueue(
-  { config, clock, ids, logger }: HostDeps,
-  host: Scope,
-  { open, box, publish, onSettled }: QueueParts,
-) {
-  const turns = createScope("turns", (error, task) =>
-    logger.error({ event: "turn.failed", task, err: error }, "a turn stopped on an error"),
-  );
-  host.defer(() => turns.close());
-  const model = createModel(config.model, { clock });
-  const services = {
-    model,
-    toolsFor: (found: BoxPort) => createTools({ box: found, clock }),
-    box,
-    clock,
-    ids,
-    logger,
-    workspaceRoot: config.workspaceRoot,
-    windowTokensMax: config.windowTokensMax,
-    publish,
-    onSettled,
-  };
-  let lastBusyAtMs: number | null = null;
-  const queue: TurnQueue = createTurnQueue({
-    scope: turns,
-    run: createRunAgent({ open, services, bootId: ids.next() }),
-    onBusyChange() {
-      lastBusyAtMs = clock.nowMs();
-    },
-    onRetry(agentId, error, failures) {
-      logger.warn({ event: "turn.waits", agentId, code: error.code, failures }, error.message);
-    },
-    clock,
-  });
-  return { queue, busyHistory: () => ({ lastBusyAtMs }) };
 }

@@ -200,6 +200,7 @@ export function memoryStatus(directory: AgentDirectory, onStatus: () => void): H
     version: "0.1.0",
     startedAt,
     activeAgentId: () => directory.activeAgentId(),
+    storeRepairs: () => [],
     isBusy() {
       onStatus();
       return false;

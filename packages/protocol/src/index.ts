@@ -10,6 +10,7 @@ export type {
   PlannedCommandName,
 } from "./commands/command-table.ts";
 export { builtCommands, findCommand, isBuiltCommand } from "./commands/command-table.ts";
+export type { StoreRepair } from "./commands/host-commands.ts";
 export { parseRequest } from "./commands/parse-request.ts";
 export { plannedCommandNames } from "./commands/planned-commands.ts";
 export type {

@@ -3,6 +3,7 @@ import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { type AgentId, isSafeAgentId } from "@sand/protocol";
 import { storeFileName } from "./open-agent-store.ts";
+import { finishInstall } from "./recovery/recover-agent-store.ts";
 
 export interface AgentFolder {
   readonly agentId: AgentId;
@@ -30,7 +31,9 @@ export function listAgentIds(root: string): readonly AgentId[] {
 /** The folder when it holds a store. */
 export function lookAtFolder(root: string, agentId: AgentId): AgentFolder | undefined {
   const storePath = join(agentsFolder(root), agentId, storeFileName);
-  const file = statSync(storePath, { throwIfNoEntry: false });
+  let file = statSync(storePath, { throwIfNoEntry: false });
+  // A repair that a crash cut off right before its last step.
+  if (file === undefined && finishInstall(storePath, Date.now())) file = statSync(storePath);
   if (file?.isFile() !== true) return undefined;
   const log = statSync(`${storePath}-wal`, { throwIfNoEntry: false });
   return { agentId, storePath, modifiedAtMs: file.mtimeMs, hasLog: (log?.size ?? 0) > 0 };

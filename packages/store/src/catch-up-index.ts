@@ -35,7 +35,8 @@ export function* catchUpIndex(deps: CatchUpDeps, use: () => OpenedIndex): Genera
   let read = 0;
   for (const ids of inGroups(listAgentIds(deps.root), looksPerStep)) {
     const found = ids.flatMap((agentId) => lookAtFolder(deps.root, agentId) ?? []);
-    for (const { agentId } of found) gone.delete(agentId);
+    // A folder without its store is a loss, and not an agent that was removed.
+    for (const agentId of ids) gone.delete(agentId);
     const behind = found.filter((folder) => mayBeBehind(folder, written.get(folder.agentId), closedAtMs));
     yield;
     for (const group of inGroups(behind, readsPerStep)) {

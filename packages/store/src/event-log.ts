@@ -44,6 +44,8 @@ export interface EventLog {
   since(since: number, limit: number): readonly CommittedEvent[] | undefined;
   trimmedThrough(): number;
   lastSeq(): number;
+  /** Events up to here were there once and are lost. To be called outside of a transaction. */
+  loseThrough(seq: number): void;
 }
 
 /** The file has tables `events` and `counters`. */
@@ -102,6 +104,7 @@ export function createEventLog(connection: Connection, codec: PayloadCodec = inl
       });
     },
     trimmedThrough,
+    loseThrough: (seq) => void setCounter.run(trimmedCounter, seq),
     // A log whose events are all gone has still given out their numbers.
     lastSeq: () => Math.max(selectLast.get() ?? 0, trimmedThrough()),
   };

@@ -5,13 +5,13 @@
  * no text has to be believed. `host.lock` tells clients the holder's pid. When the lock can be had, a text that is left
  * over is stale whatever it says: its pid may be ours, or another program's, or from before a reboot.
  */
-import { mkdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { writeFileAtomicSync } from "@sand/node-kit";
 import { BoxError } from "@sand/protocol";
 import { nativesFolderOf, prepareSqlite } from "./load-sqlite.ts";
 import { refuseNetworkFileSystem } from "./refuse-network-file-system.ts";
-import { type Connection, isLockedByOther, openForLocking } from "./sqlite.ts";
+import { type Connection, isDamage, isLockedByOther, openForLocking } from "./sqlite.ts";
 
 /** To be kept while the host runs: a lock that nothing refers to is collected, and given up with that. */
 export interface HostLock extends Disposable {
@@ -76,7 +76,7 @@ export function acquireSuccessorLock(root: string): Disposable {
   return { [Symbol.dispose]: () => connection.close() };
 }
 
-function lock(path: string, textPath: string): Connection {
+function lock(path: string, textPath: string, isSecondTry = false): Connection {
   const connection = openLockFile(path);
   try {
     // Nothing is ever written, so the open transaction costs nothing and holds until the connection closes.
@@ -84,6 +84,12 @@ function lock(path: string, textPath: string): Connection {
     return connection;
   } catch (error) {
     connection.close();
+    if (isDamage(error) && !isSecondTry) {
+      // Whoever gets as far as its content isn't kept out by another's lock. It is emptied in its place: a new file
+      // would have a lock of its own.
+      truncateSync(path, 0);
+      return lock(path, textPath, true);
+    }
     throw isLockedByOther(error) ? lockedBy(readHolder(textPath), error) : unusable(path, error);
   }
 }

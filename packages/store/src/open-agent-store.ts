@@ -13,19 +13,23 @@ import { type AgentId, BoxError, type CommittedEvent } from "@sand/protocol";
 import { createAgentReads } from "./agent-reads.ts";
 import { agentMigrations } from "./agent-schema.ts";
 import { createAgentTx } from "./agent-tx.ts";
-import { type AgentBlobs, createAgentBlobs, payloadRootKey } from "./blobs/agent-blobs.ts";
+import { type AgentBlobs, createAgentBlobs } from "./blobs/agent-blobs.ts";
 import type { AgentWorkerPool } from "./blobs/agent-worker-pool.ts";
 import { blobFileName } from "./blobs/blob-schema.ts";
 import { type BlobsOfTurns, blobsOfTurns } from "./blobs/blobs-of-turns.ts";
 import { createPayloadRefs, type PayloadRefs } from "./blobs/payload-refs.ts";
+import { payloadRootKey } from "./blobs/payload-root-key.ts";
 import { createEventLog, type EventLog } from "./event-log.ts";
 import { createGroupCommit, type GroupTarget } from "./group-commit.ts";
 import { migrate } from "./migrate.ts";
 import { claimFile, refuseForeign } from "./own-file.ts";
 import { publishSafely } from "./publish-safely.ts";
+import { checkFiles, checkSample } from "./recovery/check-cheaply.ts";
+import { finishInstall } from "./recovery/recover-agent-store.ts";
+import type { StoreRepairs } from "./recovery/store-repairs.ts";
 import { createReopening, type Reopening } from "./reopening.ts";
 import type { SeqAllocator } from "./seq-allocator.ts";
-import { openDatabase, type StoreDatabase } from "./sqlite.ts";
+import { isDamage, openDatabase, type StoreDatabase } from "./sqlite.ts";
 import { createWalGuard, type WalLimits } from "./wal-guard.ts";
 
 export interface OpenAgentStoreOptions {
@@ -38,6 +42,12 @@ export interface OpenAgentStoreOptions {
   readonly logger: Logger;
   /** the threads that keep large payloads; everything lies in the store itself when absent */
   readonly blobWorkers?: AgentWorkerPool;
+  /** repairs the file when it is damaged; a damaged one is refused when absent */
+  readonly repairs?: Pick<StoreRepairs, "begin" | "refusal">;
+  /** a number that the store is known to have given an event; one that has less has lost its newest changes */
+  readonly knownSeq?: number;
+  /** told when that is so */
+  readonly onBehind?: (lastSeq: number) => void;
   /** false refuses an agent whose file is missing, instead of showing an empty one; true when absent */
   readonly create?: boolean;
   /** opens the file; a test may fail one of the steps */
@@ -70,10 +80,15 @@ export function openAgentStore(options: OpenAgentStoreOptions): AgentStore {
   });
   const file: Reopening<OpenedStore> = createReopening({
     open() {
+      const refusal = options.repairs?.refusal(path);
+      if (refusal !== undefined) throw refusal;
+      finishInstall(path, Date.now());
+      checkFiles(path);
       const opened = prepareStore(options, openAgentFile(options, path, create), blobs);
       create = false;
       return opened;
     },
+    onDamage: (reason) => repairOrRefuse(options, path, reason),
     logger: options.logger,
     file: path,
   });
@@ -99,7 +114,13 @@ export function openAgentStore(options: OpenAgentStoreOptions): AgentStore {
 
   return {
     agentId: options.agentId,
-    read: currentReads(() => file.use().reads),
+    read: currentReads((read) => {
+      try {
+        return read(file.use().reads);
+      } catch (error) {
+        throw isDamage(error) ? file.fault(error) : error;
+      }
+    }),
     transact: options.blobWorkers === undefined ? group.submit : blobs.submit,
     eventsSince: (since, limit) => file.use().log.since(since, limit),
     // What couldn't be brought in is told by the read that needs it.
@@ -114,6 +135,16 @@ export function openAgentStore(options: OpenAgentStoreOptions): AgentStore {
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+/** Another agent's file is whole, and a repair would make it this agent's. */
+function repairOrRefuse(
+  { repairs, agentId }: OpenAgentStoreOptions,
+  path: string,
+  reason: BoxError,
+): BoxError {
+  if (repairs === undefined || reason.details?.owner !== undefined) return reason;
+  return repairs.begin({ path, agentId, reason: reason.message });
 }
 
 function openAgentFile(options: OpenAgentStoreOptions, path: string, create: boolean): StoreDatabase {
@@ -146,6 +177,12 @@ function prepareStore(
     const codec = blobs.codec(refs);
     const log = createEventLog(connection, codec);
     const reads = createAgentReads(connection, log, codec);
+    checkSample(connection);
+    if ((options.knownSeq ?? 0) > log.lastSeq()) {
+      // A client that has seen what is lost must be told to read the state again.
+      log.loseThrough(options.knownSeq ?? 0);
+      options.onBehind?.(reads.lastSeq());
+    }
     const events: CommittedEvent[] = [];
     const { agentId, seq } = options;
     const tx = createAgentTx({ connection, agentId, reads, log, codec, seq, events });
@@ -167,21 +204,21 @@ function prepareStore(
 }
 
 /** Reads of whatever file is open at the time of the call, so that a reopened store needs no new handle. */
-function currentReads(reads: () => AgentReads): AgentReads {
+function currentReads(ask: <T>(read: (reads: AgentReads) => T) => T): AgentReads {
   return {
-    getValue: (key) => reads().getValue(key),
-    findEntry: (id) => reads().findEntry(id),
-    entriesBefore: (page) => reads().entriesBefore(page),
-    windowBefore: (page) => reads().windowBefore(page),
-    entriesInSpan: (page) => reads().entriesInSpan(page),
-    repliesTo: (rootId, limit) => reads().repliesTo(rootId, limit),
-    countReplies: (rootId) => reads().countReplies(rootId),
-    findPrompt: (nonce) => reads().findPrompt(nonce),
-    pendingPrompts: () => reads().pendingPrompts(),
-    openTurn: () => reads().openTurn(),
-    settledTurns: (page) => reads().settledTurns(page),
-    records: (turnId) => reads().records(turnId),
-    recordsOfKind: (turnId, kind) => reads().recordsOfKind(turnId, kind),
-    lastSeq: () => reads().lastSeq(),
+    getValue: (key) => ask((reads) => reads.getValue(key)),
+    findEntry: (id) => ask((reads) => reads.findEntry(id)),
+    entriesBefore: (page) => ask((reads) => reads.entriesBefore(page)),
+    windowBefore: (page) => ask((reads) => reads.windowBefore(page)),
+    entriesInSpan: (page) => ask((reads) => reads.entriesInSpan(page)),
+    repliesTo: (rootId, limit) => ask((reads) => reads.repliesTo(rootId, limit)),
+    countReplies: (rootId) => ask((reads) => reads.countReplies(rootId)),
+    findPrompt: (nonce) => ask((reads) => reads.findPrompt(nonce)),
+    pendingPrompts: () => ask((reads) => reads.pendingPrompts()),
+    openTurn: () => ask((reads) => reads.openTurn()),
+    settledTurns: (page) => ask((reads) => reads.settledTurns(page)),
+    records: (turnId) => ask((reads) => reads.records(turnId)),
+    recordsOfKind: (turnId, kind) => ask((reads) => reads.recordsOfKind(turnId, kind)),
+    lastSeq: () => ask((reads) => reads.lastSeq()),
   };
 }

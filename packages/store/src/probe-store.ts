@@ -10,6 +10,7 @@ import { agentMigrations } from "./agent-schema.ts";
 import { migrate } from "./migrate.ts";
 import { claimFile, refuseForeign } from "./own-file.ts";
 import { unpackPayload } from "./payload.ts";
+import { checkFiles } from "./recovery/check-cheaply.ts";
 import { checkSum, rowSum } from "./row-sums.ts";
 import { type Connection, openDatabase } from "./sqlite.ts";
 
@@ -29,6 +30,7 @@ export function probeStore(
   { agentId, storePath }: Pick<AgentFolder, "agentId" | "storePath">,
   onNonce: (nonce: ClientNonce) => boolean,
 ): ProbedStore {
+  checkFiles(storePath);
   const database = openDatabase({ path: storePath, create: false });
   try {
     const { connection } = database;

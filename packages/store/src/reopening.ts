@@ -26,6 +26,8 @@ export interface ReopeningDeps<Opened> {
   readonly logger: Logger;
   /** the file's name in log lines */
   readonly file: string;
+  /** Told of damage, with the file closed. Returns what callers get instead. */
+  readonly onDamage?: (reason: BoxError) => BoxError;
   /** any clock that doesn't jump, in `ms` */
   readonly monotonicMs?: () => number;
 }
@@ -64,6 +66,8 @@ export function createReopening<Opened extends { readonly database: StoreDatabas
           "a store was closed after a fault",
         );
         closeQuietly(faulted.database);
+        // Told once for each opening: whoever fails on the same damage later finds the file closed.
+        if (error.code === "store/damaged" && isDamage(cause)) return deps.onDamage?.(error) ?? error;
       }
       return error;
     },
@@ -88,7 +92,8 @@ function openChecked<Opened extends { readonly database: StoreDatabase }>(
     if (afterFault) checkOrClose(opened.database);
     return opened;
   } catch (error) {
-    throw toStoreError(error);
+    const reason = toStoreError(error);
+    throw reason.code === "store/damaged" ? (deps.onDamage?.(reason) ?? reason) : reason;
   }
 }
 

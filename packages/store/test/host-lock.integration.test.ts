@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -82,18 +82,21 @@ test("a second lock in the same process is refused too", () => {
   );
 });
 
-test("a lock file that can't be used is named, with the cure, and is left alone", () => {
+test("a lock file that can't be used is named, with the cure", () => {
   const path = join(rig.root, "lock.db");
-  const refusal = expect.objectContaining({
-    code: "store/unavailable",
-    message: expect.stringContaining(path),
-  });
-  writeFileSync(path, "this is no database ".repeat(100));
-  expect(() => acquireHostLock({ root: rig.root, pid: process.pid })).toThrowError(refusal);
-  expect(readFileSync(path, "utf8")).toContain("this is no database");
-  rmSync(path);
   mkdirSync(path);
-  expect(() => acquireHostLock({ root: rig.root, pid: process.pid })).toThrowError(refusal);
+  expect(() => acquireHostLock({ root: rig.root, pid: process.pid })).toThrowError(
+    expect.objectContaining({ code: "store/unavailable", message: expect.stringContaining(path) }),
+  );
   rmSync(path, { recursive: true });
   acquireHostLock({ root: rig.root, pid: process.pid }).release();
+});
+
+test("a lock file with anything in it is emptied, and locks as before", () => {
+  writeFileSync(join(rig.root, "lock.db"), "this is no database ".repeat(100));
+  using _lock = acquireHostLock({ root: rig.root, pid: process.pid });
+  expect(statSync(join(rig.root, "lock.db")).size).toBe(0);
+  expect(() => acquireHostLock({ root: rig.root, pid: process.pid })).toThrow(
+    expect.objectContaining({ code: "host/locked" }),
+  );
 });

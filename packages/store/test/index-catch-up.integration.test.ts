@@ -1,5 +1,5 @@
 /** What an opened index does after its opening: the walk over the agents' folders, in steps or at once. */
-import { cpSync, utimesSync } from "node:fs";
+import { cpSync, rmSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { type AgentId, brandId, type ClientNonce } from "@sand/protocol";
 import SqliteDatabase from "better-sqlite3";
@@ -80,7 +80,7 @@ test("an index that is closed before it has caught up claims nothing of what it 
   await index.close();
   // Changed by another program, or by a host that was killed: later than the row, and without a log left over.
   const changed = new SqliteDatabase(join(rig.agentFolder("ada"), "store.db"));
-  changed.prepare("UPDATE kv SET value = ? WHERE key = 'summary'").run('{"name":"new"}');
+  changed.prepare("UPDATE kv SET value = ?, sum = NULL WHERE key = 'summary'").run('{"name":"new"}');
   changed.close();
   const soon = new Date(Date.now() + 1);
   utimesSync(join(rig.agentFolder("ada"), "store.db"), soon, soon);
@@ -92,10 +92,36 @@ test("a folder that was put there while the host was down is in the roster", asy
   await makeStore("ada");
   index.putAgent({ agentId: ada, summary: { name: "ada" }, lastSeq: 1, hasOpenTurn: true });
   await index.close();
-  cpSync(rig.agentFolder("ada"), rig.agentFolder("eve"), { recursive: true, preserveTimestamps: true });
+  // Restored from a copy: an agent that this index has never seen.
+  const before = createStoreRig();
+  await before.open("eve").transact((tx) => tx.setValue("summary", { name: "eve" }));
+  await before.open("eve").close();
+  cpSync(before.agentFolder("eve"), rig.agentFolder("eve"), { recursive: true, preserveTimestamps: true });
+  await before[Symbol.asyncDispose]();
   const next = rig.openIndex();
   await next.catchUp();
   expect(namesOf(next)).toEqual(["ada", "eve"]);
+});
+
+test("a store in another agent's folder is that agent's neither in the roster nor by its nonces", async () => {
+  await makeStore("ada");
+  index.putAgent({ agentId: ada, summary: { name: "ada" }, lastSeq: 1, hasOpenTurn: true });
+  await index.close();
+  cpSync(rig.agentFolder("ada"), rig.agentFolder("eve"), { recursive: true });
+  const next = rig.openIndex();
+  await next.catchUp();
+  expect(namesOf(next)).toEqual(["ada"]);
+  expect(next.findNonce(nonce("nonce-ada"))).toBe("ada");
+});
+
+test("an agent whose folder has lost its store stays in the roster, where the loss shows", async () => {
+  await makeStore("ada");
+  index.putAgent({ agentId: ada, summary: { name: "ada" }, lastSeq: 1, hasOpenTurn: true });
+  await index.close();
+  rmSync(join(rig.agentFolder("ada"), "store.db"));
+  const next = rig.openIndex();
+  await next.catchUp();
+  expect(namesOf(next)).toEqual(["ada"]);
 });
 
 test("a row that can't be read is made again from its store", async () => {

@@ -305,6 +305,18 @@ export interface Commands {
       readonly latestHostVersion: string | null;
       readonly hostUpdateAvailable: boolean | null;
       readonly isBusy: boolean;
+      readonly storeRepairs: ReadonlyArray<{
+        readonly agentId: string;
+        readonly atMs: number;
+        readonly outcome: "repaired" | "failed" | "behind";
+        readonly reason: string;
+        readonly quarantine: string;
+        readonly keptEntries: number;
+        readonly lostEntries: number;
+        readonly lostPrompts: number;
+        readonly mayHaveLostMore: boolean;
+        readonly settledTurns: number;
+      }>;
       readonly capabilities: ReadonlyArray<string>;
     };
   };
@@ -786,6 +798,10 @@ export const errorRetries = {
   "box-store/refused": "never",
   "box-store/damaged": "never",
   "box-store/unavailable": "later",
+  "archive/damaged": "never",
+  "archive/newer-version": "never",
+  "archive/refused": "never",
+  "turn/not-found": "never",
   "turn/superseded": "never",
   "turn/already-settled": "never",
   "turn/step-limit": "never",

@@ -4,6 +4,7 @@ import type { Logger } from "@sand/node-kit";
 import type { AgentId, HostEvent } from "@sand/protocol";
 import { type AgentWorkerPool, type OpenedHostIndex, openAgentStore } from "@sand/store";
 import type { Projections } from "../projections/projections.ts";
+import type { RepairDesk } from "../recovery/repair-desk.ts";
 
 export interface StoreParts {
   readonly logger: Logger;
@@ -11,15 +12,20 @@ export interface StoreParts {
   readonly publish: (events: readonly HostEvent[]) => void;
   readonly blobWorkers: AgentWorkerPool;
   readonly projections: Projections;
+  readonly repairDesk: RepairDesk;
 }
 
-export function openStoreWith({ logger, index, publish, blobWorkers, projections }: StoreParts) {
+export function openStoreWith({ logger, index, publish, blobWorkers, projections, repairDesk }: StoreParts) {
   return async (agentId: AgentId, folder: string): Promise<AgentStore> => {
+    const known = index.agents().find((row) => row.agentId === agentId);
     const store = openAgentStore({
       directory: folder,
       agentId,
       // One that the index knows has a store already; a fresh file would show its conversation as empty.
-      create: !index.agents().some((row) => row.agentId === agentId),
+      create: known === undefined,
+      repairs: repairDesk.repairs,
+      knownSeq: known?.lastSeq ?? 0,
+      onBehind: (lastSeq) => repairDesk.noteBehind(agentId, lastSeq, known?.lastSeq ?? 0),
       seq: index.seq,
       onCommitted(events) {
         // Replay opens only the agents whose row says that they have something, so the row must know first.

@@ -21,6 +21,7 @@ import type {
   PromptAcceptanceStatus,
   SearchHit,
   SearchStatus,
+  StoreRepair,
   Subagent,
   TurnId,
 } from "@sand/protocol";
@@ -146,6 +147,8 @@ export interface HostStatus {
   readonly startedAt: number;
   activeAgentId(): AgentId | null;
   isBusy(): boolean;
+  /** what became of damaged stores, newest last */
+  storeRepairs(): readonly StoreRepair[];
   busyOnlyAwaitingApproval(): boolean;
   lastBusyAtMs(): number | null;
   runningTurns(): number;

@@ -14,10 +14,9 @@ import type { AgentWorkerPool } from "./agent-worker-pool.ts";
 import { createBlobReader, keptMaxChars } from "./blob-reader.ts";
 import { type CollectDeps, checkpointPayloads, collectBlobs, type StoredRoot } from "./collect-blobs.ts";
 import type { PayloadRefs } from "./payload-refs.ts";
+import { payloadRootKey } from "./payload-root-key.ts";
 import { createStagedParts, MissingParts } from "./staged-parts.ts";
 
-/** the value that names the root of the agent's payloads */
-export const payloadRootKey = "payloadRoot";
 /** payloads that are asked for together when they are brought in ahead */
 const preloadMax = 16;
 

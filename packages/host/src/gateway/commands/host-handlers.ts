@@ -28,6 +28,7 @@ export function createHostHandlers(status: HostStatus, settings: HostSettingsDes
       latestHostVersion: null,
       hostUpdateAvailable: null,
       isBusy: status.isBusy(),
+      storeRepairs: [...status.storeRepairs()],
       capabilities: [...capabilities],
     }),
     listGatewayServices: async () => ({

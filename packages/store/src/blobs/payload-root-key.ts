@@ -1,0 +1,2 @@
+/** the value that names the root of the agent's payloads */
+export const payloadRootKey = "payloadRoot";
