@@ -1,14 +1,14 @@
 /** Large payloads of an agent: where they lie, what they read as, and what is left when nothing names them. */
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
+import { closeSync, existsSync, openSync, truncateSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import type { AgentStore, TurnRecord } from "@sand/agent-core";
 import { brandId } from "@sand/protocol";
 import SqliteDatabase from "better-sqlite3";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type AgentWorkerPool, createAgentWorkerPool } from "../src/index.ts";
 import { createStoreRig, message, promptRow, type StoreRig, turnRow } from "./store-rig.ts";
 
@@ -214,4 +214,61 @@ test("without room for payloads large changes are refused, small ones go on, and
   child.stdin.end("there is room\n");
   expect(JSON.parse(String((await lines.next()).value))).toEqual({ kept: full.acknowledged + 1 });
   await once(child, "exit");
+});
+
+describe("a damaged file of payloads", () => {
+  const count = 40;
+  const rowOf = (at: number) => promptRow(`n${at}`, { text: long(`payload ${at} `) });
+
+  async function fill(): Promise<void> {
+    const store = open();
+    for (let at = 0; at < count; at += 1) await store.transact((tx) => tx.insertPrompt(rowOf(at)));
+    await store.close();
+  }
+
+  function overwrite(from: number, bytes: number): void {
+    const file = openSync(blobPath(), "r+");
+    writeSync(file, Buffer.alloc(bytes, 0xa5), 0, bytes, from);
+    closeSync(file);
+  }
+
+  /** what is read as it was; all else must be refused as damaged */
+  function countReadable(store: AgentStore): number {
+    let readable = 0;
+    for (let at = 0; at < count; at += 1) {
+      try {
+        expect(store.read.findPrompt(rowOf(at).nonce)).toEqual(rowOf(at));
+        readable += 1;
+      } catch (error) {
+        expect(error).toMatchObject({ code: "store/damaged" });
+      }
+    }
+    return readable;
+  }
+
+  test.each([
+    ["its first page is gone", () => overwrite(0, 32_768), count],
+    ["a page in the middle is gone", () => overwrite(32_768 * 60, 32_768), count - 2],
+    ["it is cut off", () => truncateSync(blobPath(), 32_768 * 100), Math.floor(count * 0.5)],
+    ["it is something else altogether", () => writeFileSync(blobPath(), "not a database"), 0],
+  ])(
+    "is made anew from what can be read when %s, and takes payloads again",
+    async (_what, damage, atLeast) => {
+      await fill();
+      damage();
+      const store = open();
+      const fresh = promptRow("fresh", { text: long("fresh ") });
+      const accept = async (): Promise<boolean> =>
+        store
+          .transact((tx) => tx.insertPrompt(fresh))
+          .then(
+            () => true,
+            () => false,
+          );
+      await vi.waitUntil(accept, { timeout: 20_000, interval: 200 });
+      await store.settlePayloads();
+      expect(store.read.findPrompt(fresh.nonce)).toEqual(fresh);
+      expect(countReadable(store)).toBeGreaterThanOrEqual(atLeast);
+    },
+  );
 });

@@ -8,12 +8,14 @@
 import { randomUUID } from "node:crypto";
 import type { Logger } from "@sand/node-kit";
 import { BoxError } from "@sand/protocol";
+import { finishInstall } from "../recovery/recover-agent-store.ts";
 import { createReopening, type Reopening, toStoreError } from "../reopening.ts";
 import { isStorageFault } from "../sqlite.ts";
 import { createWalGuard } from "../wal-guard.ts";
 import type { BlobCalls, BlobReply, BlobRequest, DropAsk, ListAsk } from "./blob-calls.ts";
 import { type BlobDatabase, openBlobDatabase } from "./blob-database.ts";
 import { checkpointRoot } from "./checkpoint-root.ts";
+import { mendBlobs } from "./mend-blobs.ts";
 
 /** the most calls of one go; the rest waits for the next */
 const batchMax = 256;
@@ -133,18 +135,43 @@ interface Listing {
 function ownDatabase({ path, logger }: AnswerCallsDeps) {
   let file: Reopening<BlobDatabase> | undefined;
   let listing: Listing | undefined;
-  const openFile = (): Reopening<BlobDatabase> =>
-    (file ??= createReopening({ open: () => openBlobDatabase(path), logger, file: path }));
+  let isMended = false;
+
+  function openFile(): Reopening<BlobDatabase> {
+    if (file !== undefined) return file;
+    finishInstall(path, Date.now());
+    file = createReopening({ open: () => openBlobDatabase(path), logger, file: path });
+    return file;
+  }
+
+  /** The open database. A damaged file is mended once in a thread's life; what is damaged again stays so. */
+  function useFile(): { readonly opened: Reopening<BlobDatabase>; readonly blobs: BlobDatabase } {
+    try {
+      const opened = openFile();
+      return { opened, blobs: opened.use() };
+    } catch (error) {
+      if (isMended || !(error instanceof BoxError && error.code === "store/damaged")) throw error;
+      isMended = true;
+      file = undefined;
+      const { kept, movedTo } = mendBlobs(path, Date.now());
+      logger.error(
+        { event: "blobs.mended", file: path, kept, movedTo, err: error },
+        "a damaged file of payloads was made anew",
+      );
+      const opened = openFile();
+      return { opened, blobs: opened.use() };
+    }
+  }
+
   const refusal = createWalGuard({
     path,
-    connection: () => openFile().use().database.connection,
+    connection: () => useFile().blobs.database.connection,
     logger,
   });
 
   /** Whatever fails in a transaction leaves none open, and a fault of the storage leaves the file closed. */
   function guarded<T>(run: (blobs: BlobDatabase) => T): T {
-    const opened = openFile();
-    const blobs = opened.use();
+    const { opened, blobs } = useFile();
     try {
       return run(blobs);
     } catch (error) {

@@ -14,7 +14,7 @@ import { blobIdOf, verifiedBlob } from "./blob-id.ts";
 import { blobMigrations } from "./blob-schema.ts";
 
 /** Payloads are large: of SQLite's own small pages one would be dozens, each with system calls of its own. */
-const pageBytes = 32 * 1_024;
+export const blobPageBytes = 32 * 1_024;
 /** the log is moved into the file from this many pages on: 8 MiB */
 const checkpointPages = 256;
 const settledMark = "settled_through";
@@ -35,7 +35,7 @@ export interface BlobDatabase {
 export function openBlobDatabase(path: string): BlobDatabase {
   // A killed process can leave the file empty, before anything was in it. What an emptied one has lost shows at its reads.
   const isNew = (statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0;
-  const database = openDatabase({ path, create: isNew, pageBytes });
+  const database = openDatabase({ path, create: isNew, pageBytes: blobPageBytes });
   try {
     database.connection.pragma(`wal_autocheckpoint = ${checkpointPages}`);
     migrate(database.connection, blobMigrations);

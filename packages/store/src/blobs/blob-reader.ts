@@ -57,6 +57,8 @@ export function createBlobReader(path: string): BlobReader {
   }
 
   function readFromDisk(id: string): string {
+    // A connection from before the file was mended sees the damaged one; a fresh one decides.
+    const wasOpen = opened !== undefined;
     try {
       // No file is as if the blob weren't in it.
       if (opened === undefined && existsSync(path)) opened = openBlobs(path);
@@ -64,6 +66,7 @@ export function createBlobReader(path: string): BlobReader {
     } catch (error) {
       opened?.connection.close();
       opened = undefined;
+      if (wasOpen) return readFromDisk(id);
       throw toStoreError(error);
     }
   }
