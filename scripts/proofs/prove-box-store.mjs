@@ -12,17 +12,16 @@ import { rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import {
-  callGateway,
   callOrFail,
   createSeededRandom,
   createTempFolder,
   fieldOf,
-  findProcessesOf,
   textOf,
 } from "../../packages/testkit/src/index.ts";
 import * as kit from "../../packages/testkit/src/proofs/door.ts";
 import { collectFindings } from "../../packages/testkit/src/proofs/proof-result.ts";
 import { differences, fingerprint, readStores } from "./box-store/compare-roots.mjs";
+import { askForSnapshot, killRole, startLoad } from "./box-store/load-host.mjs";
 import { raceBlindly, raceOwners } from "./box-store/race-owners.mjs";
 import { runRole } from "./box-store/run-role.mjs";
 import { openTarget } from "./box-store/targets.mjs";
@@ -61,7 +60,7 @@ async function snapshotUnderLoad(scene, { snapshots, kills }) {
   for (let round = 0; round < snapshots + kills; round += 1) {
     const acknowledged = [...load.acknowledged];
     const isKilled = round % Math.round(1 + kills / snapshots) !== 0;
-    const asked = callGateway(access, "snapshotBoxStoreNow", {});
+    const asked = askForSnapshot(access);
     if (isKilled) killed += await killRole(world.folder, random);
     const reply = await asked;
     if (reply.kind !== "answered" || reply.status !== 200) {
@@ -109,56 +108,6 @@ const restoreCall = (target, root, at = null) => ({
   ...{ kind: "restore", at, dryRun: false },
   ...{ root, store: target.access("main") },
 });
-
-function startLoad(access, agents) {
-  const acknowledged = [];
-  let isOver = false;
-  let sent = 0;
-  const work = async (agentId) => {
-    while (!isOver) {
-      sent += 1;
-      const clientNonce = `load-${sent}`;
-      const body = {
-        agentId,
-        prompt: `script:say hello ${"word ".repeat(40)}`,
-        clientNonce,
-        whenBusy: "queue",
-      };
-      const reply = await callGateway(access, "sendPrompt", body);
-      if (reply.kind === "answered" && reply.status === 200) acknowledged.push(clientNonce);
-      await delay(20);
-    }
-  };
-  const workers = agents.map(work);
-  return {
-    acknowledged,
-    async end() {
-      isOver = true;
-      await Promise.all(workers);
-      return acknowledged.length;
-    },
-  };
-}
-
-/** Waits for the process to be there, and then for a moment of its life. */
-async function killRole(folder, random) {
-  for (let tries = 0; tries < 500; tries += 1) {
-    const role = findProcessesOf(folder).find(({ command }) => /host-main\.cjs box-store$/u.test(command));
-    if (role === undefined) {
-      await delay(2);
-      continue;
-    }
-    await delay(random.whole(0, 600));
-    try {
-      process.kill(role.pid, "SIGKILL");
-      return 1;
-    } catch {
-      // It had ended by itself.
-      return 0;
-    }
-  }
-  return 0;
-}
 
 /** A snapshot that was taken while prompts came in: every database sound, everything acknowledged before in it. */
 async function checkSnapshot({ target, bundles, findings, folder }, id, acknowledged, round) {
@@ -212,7 +161,7 @@ const tell = (access, agents) =>
   Promise.all(agents.map((id) => callOrFail(access, "getAgentTranscript", { id })));
 
 async function waitForIdle(access, agents) {
-  const endMs = Date.now() + 240_000;
+  const endMs = Date.now() + 600_000;
   for (;;) {
     const rows = await callOrFail(access, "listAgents", {});
     if (rows.filter(({ id }) => agents.includes(id)).every(({ isRunning }) => isRunning === false)) return;

@@ -24,8 +24,8 @@ import {
 } from "@sand/store/snapshots";
 import { openBoxStore } from "./open-box-store.ts";
 
-/** the lowest but idle; the host's own is 0 */
-const gentlePriority = 15;
+/** A third of the host's share, which has 0. One that gets next to nothing would keep a database pinned for long. */
+const gentlePriority = 5;
 const progressEveryMs = 500;
 const callMaxBytes = 65_536;
 

@@ -6,7 +6,16 @@
  */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { randomBytes, randomUUID } from "node:crypto";
-import { accessSync, closeSync, constants, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
+import {
+  accessSync,
+  closeSync,
+  constants,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { findFreePort } from "../free-port.ts";
@@ -40,8 +49,15 @@ function isExecutable(path: string): boolean {
 export async function startRadosgw(): Promise<Radosgw> {
   const folder = await createTempFolder("rgw");
   const started: ChildProcess[] = [];
+  // A proof that is told to end takes the server along.
+  const atExit = (): void => {
+    for (const child of started) child.kill("SIGKILL");
+    rmSync(folder.path, { recursive: true, force: true });
+  };
+  process.once("exit", atExit);
   const stop = async (): Promise<void> => {
     for (const child of started.toReversed()) await end(child);
+    process.removeListener("exit", atExit);
     await folder.remove();
   };
   try {
