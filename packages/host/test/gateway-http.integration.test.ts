@@ -279,8 +279,9 @@ describe("commands", () => {
   test("every built command without its required fields is 400 or answers, and never fails", async () => {
     await using world = await createGatewayWorld();
     for (const name of Object.keys(builtCommands)) {
+      // 409: the box store is off here.
       for (const body of [{}, { id: 1 }, { id: "a", ids: [null] }, { prompt: [] }]) {
-        expect([200, 400, 404]).toContain((await world.post(name, body)).status);
+        expect([200, 400, 404, 409]).toContain((await world.post(name, body)).status);
       }
     }
   });
