@@ -3,6 +3,8 @@
  * command, prints what went wrong and sets the exit status. Nothing else ends the process.
  */
 import { fileURLToPath } from "node:url";
+import { exportCommand } from "./archive/export-command.ts";
+import { importCommand } from "./archive/import-command.ts";
 import { backupCommand } from "./backup/backup-command.ts";
 import { restoreCommand } from "./backup/restore-command.ts";
 import type { Command } from "./command.ts";
@@ -30,6 +32,7 @@ import { resolveDataRoot } from "./data-root.ts";
 import { describeProblem, type Problem } from "./describe-problem.ts";
 import { type ExitName, exitCodes } from "./exit-codes.ts";
 import { renderCommandHelp, renderOverview } from "./help-text.ts";
+import { replayCommand } from "./replay/replay-command.ts";
 import { createTerminal } from "./terminal.ts";
 import { version } from "./version.ts";
 
@@ -52,6 +55,9 @@ const workCommands: readonly Command[] = [
   imageCommand,
   backupCommand,
   restoreCommand,
+  exportCommand,
+  importCommand,
+  replayCommand,
   logsCommand,
 ];
 const commands: readonly Command[] = [...workCommands, createCompletionCommand(workCommands)];

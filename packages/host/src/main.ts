@@ -1,7 +1,7 @@
 /**
  * The host's program. One file plays several roles: `host` is the process itself, `box-store` is a process that takes
- * snapshots, the others are threads. None of them loads anything of the host. A thread that fails tells whoever
- * started it.
+ * snapshots, `offline` one that replays turns and carries agents, the others are threads. None of them loads anything of
+ * the host. A thread that fails tells whoever started it.
  */
 import { isMainThread, workerData } from "node:worker_threads";
 
@@ -22,6 +22,9 @@ async function runProcess(): Promise<void> {
   if (process.argv[2] === "box-store") {
     const { readBoxStoreFailpoint } = await import("./config.ts");
     return (await import("./box-store/run-box-store-role.ts")).runBoxStoreRole(readBoxStoreFailpoint());
+  }
+  if (process.argv[2] === "offline") {
+    return (await import("./offline/run-offline-role.ts")).runOfflineRole(import.meta.filename);
   }
   const { runHost } = await import("./run-host.ts");
   await runHost(import.meta.filename);

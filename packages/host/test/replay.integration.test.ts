@@ -3,13 +3,14 @@ import { join } from "node:path";
 import type { TurnRecord } from "@sand/agent-core";
 import { type AgentId, brandId } from "@sand/protocol";
 import { openAgentReading } from "@sand/store/archives";
+import type { TurnReplay } from "@sand/store/offline";
 import { waitUntil } from "@sand/testkit";
 import type { ModelReply, ModelScript } from "@sand/testkit/model-server";
 import { expect, test } from "vitest";
 import { createJournalReader } from "../src/replay/read-journals.ts";
 import { replayTurn } from "../src/replay/replay-turn.ts";
 import { createRequestChecks } from "../src/replay/request-checks.ts";
-import type { TurnJournal, TurnReplay } from "../src/replay/turn-journal.ts";
+import type { TurnJournal } from "../src/replay/turn-journal.ts";
 import { startTestHost, type TestHost } from "./turn-host.ts";
 
 const shell = (command: string) => ({ name: "Shell", args: { command } });

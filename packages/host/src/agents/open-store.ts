@@ -2,7 +2,7 @@
 import type { AgentStore } from "@sand/agent-core";
 import type { Logger } from "@sand/node-kit";
 import type { AgentId, HostEvent } from "@sand/protocol";
-import { type AgentWorkerPool, type OpenedHostIndex, openAgentStore } from "@sand/store";
+import { type AgentWorkerPool, type OpenedHostIndex, openAgentStore, type SeqAllocator } from "@sand/store";
 import type { Projections } from "../projections/projections.ts";
 import type { RepairDesk } from "../recovery/repair-desk.ts";
 
@@ -36,8 +36,16 @@ export function openStoreWith({ logger, index, publish, blobWorkers, projections
       logger,
       blobWorkers,
     });
+    goAbove(index.seq, store.read.lastSeq());
     // What the open turn holds is read at once.
     await store.preloadPayloads(0);
     return store;
   };
+}
+
+/** An agent that was imported brings its numbers along, and what it commits here must come behind them. */
+function goAbove(seq: SeqAllocator, last: number): void {
+  if (last <= seq.last()) return;
+  seq.ensure(last - seq.last());
+  seq.skipTo(last);
 }

@@ -4,6 +4,7 @@
  * Whether the box answered isn't on record where nothing came of it, so both are tried.
  */
 import { type CallView, type Effect, type TurnRecord, unsettledCalls } from "@sand/agent-core";
+import type { Difference } from "@sand/store/offline";
 import { asJson } from "../agents/agent-handle.ts";
 import {
   type ExpectedRecord,
@@ -12,7 +13,6 @@ import {
   expectRefusals,
   isAsExpected,
 } from "./expected-records.ts";
-import type { Difference } from "./turn-journal.ts";
 import { differs, propose, shown, type TurnRun } from "./turn-run.ts";
 
 type CallRecord = Extract<TurnRecord, { kind: "callReviewed" | "toolIntended" | "toolSettled" }>;

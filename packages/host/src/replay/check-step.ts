@@ -10,8 +10,8 @@ import {
   turnLimits,
 } from "@sand/agent-core";
 import { brandId, type CallId, type EntryId } from "@sand/protocol";
+import type { Difference } from "@sand/store/offline";
 import { asJson } from "../agents/agent-handle.ts";
-import type { Difference } from "./turn-journal.ts";
 
 type StepCompleted = Extract<TurnRecord, { kind: "stepCompleted" }>;
 type StepFailed = Extract<TurnRecord, { kind: "stepFailed" }>;

@@ -1,6 +1,6 @@
 /** Journals out of an agent's store. A turn that an agent ran before it was imported names the agent that it was then. */
-import { reduceTurnRecords, type TurnRow } from "@sand/agent-core";
-import { type AgentId, BoxError, brandId, type TurnId } from "@sand/protocol";
+import type { TurnRow } from "@sand/agent-core";
+import { type AgentId, brandId, type TurnId } from "@sand/protocol";
 import type { AgentReading } from "@sand/store/archives";
 import { requestPartKey } from "../turns/request-basis.ts";
 import type { JournalSource, TurnJournal } from "./turn-journal.ts";
@@ -11,17 +11,13 @@ export interface JournalReader extends JournalSource {
   all(): Iterable<TurnJournal>;
 }
 
-/** the value that says which agent ran which turns before an import, oldest first */
-export const importedKey = "importedFrom";
-
 export function createJournalReader(agentId: AgentId, reading: AgentReading): JournalReader {
   const { read } = reading;
-  const earlier = readEarlier(read.getValue(importedKey));
+  const earlier = reading.ranBy();
 
   function journalOf({ turnId, generation }: TurnRow): TurnJournal {
-    const ranBy =
-      earlier.find(({ throughGeneration }) => generation <= throughGeneration)?.agentId ?? agentId;
-    return { agentId: ranBy, turnId, generation, records: read.records(turnId) };
+    const ranBy = earlier.find(({ throughGeneration }) => generation <= throughGeneration)?.agentId;
+    return { agentId: brandId<AgentId>(ranBy ?? agentId), turnId, generation, records: read.records(turnId) };
   }
 
   return {
@@ -37,27 +33,8 @@ export function createJournalReader(agentId: AgentId, reading: AgentReading): Jo
       if (from >= before) return;
       for (const { turnId, generation, state } of reading.turns(from)) {
         if (generation >= before || state !== "settled") return;
-        const view = reduceTurnRecords(read.records(turnId));
-        if (view !== undefined) yield view;
+        yield { generation, records: read.records(turnId) };
       }
     },
   };
-}
-
-export interface EarlierAgent {
-  readonly agentId: AgentId;
-  readonly throughGeneration: number;
-}
-
-export function readEarlier(value: unknown): readonly EarlierAgent[] {
-  if (value === undefined) return [];
-  const found: readonly unknown[] = Array.isArray(value) ? value : [];
-  return found.map((one) => {
-    const fields: Readonly<Record<string, unknown>> =
-      typeof one === "object" && one !== null ? { ...one } : {};
-    const { agentId, throughGeneration } = fields;
-    if (typeof agentId === "string" && typeof throughGeneration === "number")
-      return { agentId: brandId<AgentId>(agentId), throughGeneration };
-    throw new BoxError("store/damaged", "what the store says of its import can't be read");
-  });
 }

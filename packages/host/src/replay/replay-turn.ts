@@ -10,13 +10,14 @@
  */
 import { type Effect, nextStep, reduceTurn, type TurnRecord, upcomingStep } from "@sand/agent-core";
 import { BoxError } from "@sand/protocol";
+import type { Difference, TurnReplay } from "@sand/store/offline";
 import { asJson } from "../agents/agent-handle.ts";
 import { checkCall, checkEnd } from "./check-call.ts";
 import { checkCompleted, checkFailed } from "./check-step.ts";
 import { isAsExpected } from "./expected-records.ts";
 import { readTools } from "./replay-tools.ts";
 import type { RequestChecks } from "./request-checks.ts";
-import type { Difference, TurnJournal, TurnReplay } from "./turn-journal.ts";
+import type { TurnJournal } from "./turn-journal.ts";
 import { differs, propose, shown, type TurnRun } from "./turn-run.ts";
 
 export function replayTurn(journal: TurnJournal, requests: RequestChecks): TurnReplay {

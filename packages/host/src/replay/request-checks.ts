@@ -4,11 +4,12 @@
  * Turns that are replayed in their order share what they have in common: the history before a turn is hashed once, and
  * gone on from as long as its window begins at the same turn.
  */
-import type { TurnRecord, TurnView } from "@sand/agent-core";
+import { reduceTurnRecords, type TurnRecord, type TurnView } from "@sand/agent-core";
 import type { JsonValue } from "@sand/protocol";
+import type { Difference } from "@sand/store/offline";
 import { hashPart } from "../turns/request-basis.ts";
 import { createRequestDigest, type RequestDigest } from "./request-digest.ts";
-import type { Difference, JournalSource } from "./turn-journal.ts";
+import type { JournalSource } from "./turn-journal.ts";
 
 type StepPrepared = Extract<TurnRecord, { kind: "stepPrepared" }>;
 
@@ -77,7 +78,10 @@ export function createRequestChecks(source: JournalSource): RequestChecks {
         through: (from ?? view.generation) - 1,
       };
     const oldest = from === null ? view.generation : kept.through + 1;
-    for (const turn of source.history(oldest, view.generation)) kept.digest.addTurn(turn);
+    for (const { records } of source.history(oldest, view.generation)) {
+      const turn = reduceTurnRecords(records);
+      if (turn !== undefined) kept.digest.addTurn(turn);
+    }
     kept.through = view.generation;
     return kept.digest;
   }

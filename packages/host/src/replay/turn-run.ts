@@ -1,11 +1,12 @@
 /** One turn in the middle of its replay, and what may come next in it. */
 import { type Effect, nextStep, type TurnRecord, type TurnView } from "@sand/agent-core";
 import type { JsonValue } from "@sand/protocol";
+import type { Difference } from "@sand/store/offline";
 import { asJson } from "../agents/agent-handle.ts";
 import { comparable, type ExpectedRecord } from "./expected-records.ts";
 import type { ReplayTools } from "./replay-tools.ts";
 import type { RequestChecks } from "./request-checks.ts";
-import type { Difference, TurnJournal } from "./turn-journal.ts";
+import type { TurnJournal } from "./turn-journal.ts";
 
 export interface TurnRun {
   readonly journal: TurnJournal;

@@ -21,6 +21,7 @@ import { createPayloadCodec } from "../payload.ts";
 import { toStoreError } from "../reopening.ts";
 import { type TurnSqlRow, turnColumns, turnFromRow } from "../rows.ts";
 import { type Connection, openDatabase, openForReading } from "../sqlite.ts";
+import { importedKey, parseRanBy, type RanBy } from "./archive-content.ts";
 
 export interface AgentReading extends Disposable {
   readonly read: AgentReads;
@@ -31,7 +32,13 @@ export interface AgentReading extends Disposable {
   /** in their order */
   entryIds(): Iterable<EntryId>;
   valueKeys(): readonly string[];
+  /** the agents that ran its turns before it was imported, oldest first */
+  ranBy(): readonly RanBy[];
 }
+
+/** turns that are read at a time, from the first page on */
+const firstPage = 8;
+const pageMax = 512;
 
 /** `folder` is the agent's. */
 export function openAgentReading(folder: string): AgentReading {
@@ -45,7 +52,8 @@ export function openAgentReading(folder: string): AgentReading {
   try {
     const codec = createPayloadCodec({ readBlob: (id) => blobs.read(id) });
     const read = createAgentReads(connection, createEventLog(connection, codec), codec);
-    return { read, ...lists(connection), [Symbol.dispose]: close };
+    const ranBy = (): readonly RanBy[] => parseRanBy(read.getValue(importedKey));
+    return { read, ...lists(connection), ranBy, [Symbol.dispose]: close };
   } catch (error) {
     close();
     throw toStoreError(error);
@@ -119,7 +127,7 @@ function copyOf(source: Connection): OpenedForReading {
 
 function lists(connection: Connection): Pick<AgentReading, "turns" | "nonces" | "entryIds" | "valueKeys"> {
   const turns = connection.prepare<unknown[], TurnSqlRow>(
-    `SELECT ${turnColumns} FROM turns WHERE generation >= ? ORDER BY generation`,
+    `SELECT ${turnColumns} FROM turns WHERE generation >= ? ORDER BY generation LIMIT ?`,
   );
   const nonces = connection
     .prepare<unknown[], string>("SELECT nonce FROM prompts WHERE turn_id IS NOT NULL ORDER BY ordinal")
@@ -130,7 +138,15 @@ function lists(connection: Connection): Pick<AgentReading, "turns" | "nonces" | 
   const keys = connection.prepare<unknown[], string>("SELECT key FROM kv ORDER BY key").pluck();
   return {
     *turns(fromGeneration) {
-      for (const row of turns.iterate(fromGeneration)) yield turnFromRow(row);
+      // In pages: whoever reads them may begin anew in between, and most want few.
+      let from = fromGeneration;
+      for (let size = firstPage; ; size = Math.min(size * 2, pageMax)) {
+        const rows = turns.all(from, size);
+        for (const row of rows) yield turnFromRow(row);
+        const last = rows.at(-1);
+        if (last === undefined || rows.length < size) return;
+        from = last.generation + 1;
+      }
     },
     *nonces() {
       for (const nonce of nonces.iterate()) yield brandId<ClientNonce>(nonce);
