@@ -24,8 +24,8 @@ import {
 } from "@sand/store/snapshots";
 import { openBoxStore } from "./open-box-store.ts";
 
-/** A third of the host's share, which has 0. One that gets next to nothing would keep a database pinned for long. */
-const gentlePriority = 5;
+/** A tenth of the host's share, which has 0. One that gets next to nothing would keep a database pinned for long. */
+const gentlePriority = 10;
 const progressEveryMs = 500;
 const callMaxBytes = 65_536;
 
