@@ -6,6 +6,7 @@ import { execDaemonParts } from "./exec-daemon-parts.mjs";
 import { proveBenches } from "./prove-benches.mjs";
 import { proveBoxStore } from "./prove-box-store.mjs";
 import { proveContainer } from "./prove-container.mjs";
+import { proveCorruption } from "./prove-corruption.mjs";
 import { proveSlowClient } from "./prove-slow-client.mjs";
 
 const report = (line) => console.log(`  ${line}`);
@@ -37,6 +38,16 @@ export const proofs = {
   },
   4: execDaemonParts(report),
   5: {
+    upgrades: ({ seed, scale, scratch }) =>
+      kit.proveUpgrades({
+        ...{ seed, upgrades: Math.max(10, Math.round(200 * scale)), deaths: kit.upgradeDeaths },
+        ...{ withControls: true, stateFile: join(scratch, "upgrades.jsonl"), report },
+      }),
+    corruption: ({ seed, scale, scratch }) =>
+      proveCorruption({
+        ...{ seed, runs: Math.max(15, Math.round(1_000 * scale)), report },
+        stateFile: join(scratch, "corruption.jsonl"),
+      }),
     "box store in a directory": (run) => proveBoxStore("directory", { ...run, report }),
     "box store on S3": (run) => proveBoxStore("radosgw", { ...run, report }),
     "box store beside accepting": () => proveBenches([benchBoxStore], { rounds: 7, report }),

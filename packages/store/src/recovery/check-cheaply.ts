@@ -21,7 +21,9 @@ export function checkFiles(path: string): void {
       ? undefined
       : readWalImage(`${path}-wal`, (page, bytes) => readAt(path, (page - 1) * bytes, bytes));
   if ((image?.damagedFrames ?? 0) > 0) throw damaged("its log has lost commits that were on disk");
-  if (image === undefined && isCutOff(path)) throw damaged("the file is shorter than it was");
+  // A rollback journal is there only while a new file is made; SQLite brings what it was cut off in back to its beginning.
+  const isBeingMade = (statSync(`${path}-journal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
+  if (image === undefined && !isBeingMade && isCutOff(path)) throw damaged("the file is shorter than it was");
 }
 
 function isCutOff(path: string): boolean {

@@ -13,6 +13,8 @@ import { type Cell, readCells } from "./read-cells.ts";
 export interface FoundRow extends Cell {
   /** found without its tree, where free pages aren't all known */
   readonly isDoubtful: boolean;
+  /** the pages that it lies on */
+  readonly pages: readonly number[];
 }
 
 export interface FoundTable {
@@ -59,8 +61,9 @@ function walkTree(image: PageImage, root: number, seen: Set<number>): FoundTable
       continue;
     }
     seen.add(number);
-    for (const overflow of page.overflow) seen.add(overflow);
-    for (const cell of page.cells) rows.push({ ...cell, isDoubtful: false });
+    for (const overflow of page.cells.flatMap((cell) => cell.overflow)) seen.add(overflow);
+    for (const cell of page.cells)
+      rows.push({ ...cell, isDoubtful: false, pages: [number, ...cell.overflow] });
     badCells += page.badCells;
     // In their order, so that rows come in the order of their keys.
     waiting.push(...[...page.children].reverse());
@@ -75,7 +78,8 @@ function findStrays(image: PageImage, seen: ReadonlySet<number>): readonly Found
     if (seen.has(number) || free.pages.has(number)) continue;
     const page = readCells(image, number);
     if (page === undefined || page.kind === "table interior") continue;
-    for (const cell of page.cells) strays.push({ ...cell, isDoubtful: !free.isWhole });
+    for (const cell of page.cells)
+      strays.push({ ...cell, isDoubtful: !free.isWhole, pages: [number, ...cell.overflow] });
   }
   return strays;
 }

@@ -12,6 +12,8 @@ export interface Cell {
   /** of a table's leaf; 0 elsewhere */
   readonly rowid: number;
   readonly values: readonly SqlValue[];
+  /** pages that it goes on in */
+  readonly overflow: readonly number[];
 }
 
 export interface ReadPage {
@@ -21,8 +23,6 @@ export interface ReadPage {
   readonly children: readonly number[];
   /** cells that can't be read */
   readonly badCells: number;
-  /** pages of the cells' overflow */
-  readonly overflow: readonly number[];
 }
 
 const kinds: ReadonlyMap<number, PageKind> = new Map([
@@ -40,7 +40,6 @@ interface Context {
   readonly image: PageImage;
   readonly page: Buffer;
   readonly kind: PageKind;
-  readonly overflow: number[];
 }
 
 /** `undefined` when the page can't be of a b-tree. */
@@ -54,7 +53,7 @@ export function readCells(image: PageImage, number: number): ReadPage | undefine
   const pointersAt = start + (isInterior ? 12 : 8);
   const count = page.readUInt16BE(start + 3);
   if (pointersAt + count * 2 > image.usableBytes) return undefined;
-  const context: Context = { image, page, kind, overflow: [] };
+  const context: Context = { image, page, kind };
   const cells: Cell[] = [];
   const children: number[] = [];
   let badCells = 0;
@@ -70,7 +69,7 @@ export function readCells(image: PageImage, number: number): ReadPage | undefine
     }
   }
   if (isInterior) children.push(page.readUInt32BE(start + 8));
-  return { kind, cells, children, badCells, overflow: context.overflow };
+  return { kind, cells, children, badCells };
 }
 
 function readCell(context: Context, at: number): Cell {
@@ -82,11 +81,12 @@ function readCell(context: Context, at: number): Cell {
     rowid = key.value;
     from = key.end;
   }
-  return { rowid, values: readRecord(readPayload(context, from, size.value)) };
+  const overflow: number[] = [];
+  return { rowid, values: readRecord(readPayload(context, from, size.value, overflow)), overflow };
 }
 
 /** A payload that is too long for its page goes on in a chain of others. */
-function readPayload({ image, page, kind, overflow }: Context, at: number, bytes: number): Buffer {
+function readPayload({ image, page, kind }: Context, at: number, bytes: number, overflow: number[]): Buffer {
   if (bytes > payloadMaxBytes) throw new RangeError("a row is too large");
   const local = localBytes(image.usableBytes, kind, bytes);
   if (at + local > image.usableBytes) throw new RangeError("a row leaves its page");

@@ -20,7 +20,7 @@ import {
   statSync,
 } from "node:fs";
 import { dirname, join, relative } from "node:path";
-import { failpoint, syncFolder, writeFileAtomicSync } from "@sand/node-kit";
+import { syncFolder, writeFileAtomicSync } from "@sand/node-kit";
 import { type AgentId, BoxError } from "@sand/protocol";
 import { quarantine } from "../quarantine.ts";
 import { buildReplacement } from "./build-replacement.ts";
@@ -42,6 +42,8 @@ export interface RecoverOptions {
   readonly seqAtLeast: number;
   /** for a negative control only */
   readonly rules?: SalvageRules;
+  /** a test may stop at one of the steps, as a crash would */
+  readonly onStep?: (step: "built" | "ready" | "moved") => void;
 }
 
 /** larger files are left to a restore from a snapshot: their rows wouldn't fit into memory, in bytes */
@@ -68,12 +70,12 @@ export function recoverAgentStore(options: RecoverOptions): RecoveryReport {
     highestSeq,
   });
   syncFile(building);
-  failpoint("recover.built");
+  options.onStep?.("built");
   renameSync(building, replacementPath(path));
   syncFolder(dirname(path));
-  failpoint("recover.ready");
+  options.onStep?.("ready");
   const hashes = hashParts(path);
-  const moved = install(path, options.nowMs);
+  const moved = install(path, options.nowMs, options.onStep);
   const report = makeReport(options, {
     salvaged,
     mended,
@@ -100,12 +102,11 @@ export function finishInstall(path: string, nowMs: number): boolean {
 }
 
 /** What is left of the damaged files goes first: an old log beside the new file would be read as the new one's. */
-function install(path: string, nowMs: number): string | undefined {
+function install(path: string, nowMs: number, onStep?: RecoverOptions["onStep"]): string | undefined {
   const moved = quarantine(path, nowMs);
-  failpoint("recover.moved");
+  onStep?.("moved");
   renameSync(replacementPath(path), path);
   syncFolder(dirname(path));
-  failpoint("recover.installed");
   return moved;
 }
 

@@ -123,19 +123,20 @@ function readFrames(fd: number, form: WalForm): readonly Frame[] {
 
 /** The last frame that counts, -1 when none does. */
 function endOfCommitted(frames: readonly Frame[]): number {
-  const firstWrong = frames.findIndex((frame) => !frame.isRight);
-  const chain = firstWrong < 0 ? frames.length : firstWrong;
+  const isRight = (index: number): boolean => frames[index]?.isRight === true;
+  let chain = 0;
+  while (isRight(chain)) chain += 1;
   let end = -1;
-  let lastRight = -1;
-  for (let index = frames.length - 1; index >= 0; index -= 1) {
-    const frame = frames[index];
-    if (frame?.isRight !== true) continue;
-    const isOnDisk = index < chain || lastRight > index;
-    if (frame.committedPages > 0 && isOnDisk) {
-      end = index;
-      break;
-    }
-    if (lastRight < 0) lastRight = index;
+  let newestRight = -1;
+  for (let index = frames.length - 1; index >= 0 && end < 0; index -= 1) {
+    if (!isRight(index)) continue;
+    const isOnDisk = index < chain || newestRight > index;
+    if ((frames[index]?.committedPages ?? 0) > 0 && isOnDisk) end = index;
+    newestRight = Math.max(newestRight, index);
+  }
+  // What follows it without a break is as good as in a log without damage.
+  for (let index = end + 1; end >= 0 && isRight(index); index += 1) {
+    if ((frames[index]?.committedPages ?? 0) > 0) end = index;
   }
   return end;
 }

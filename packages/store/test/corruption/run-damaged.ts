@@ -1,0 +1,278 @@
+/**
+ * One run: a sound data root is copied, damaged, and taken up as a host does; then everything that the stores show is
+ * compared with what was written, and what they kept with what lay outside of the damage.
+ */
+import { cpSync, existsSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import type { AgentStore } from "@sand/agent-core";
+import { createLogger, systemClock } from "@sand/node-kit";
+import { type AgentId, BoxError, brandId, type ClientNonce, type EntryId, type TurnId } from "@sand/protocol";
+import SqliteDatabase from "better-sqlite3";
+import { acquireHostLock, openAgentStore, openHostIndex, type RecoveryReport } from "../../src/index.ts";
+import { recoverAgentStore } from "../../src/recovery/recover-agent-store.ts";
+import type { SalvageRules } from "../../src/recovery/salvage-rows.ts";
+import { createStoreRepairs } from "../../src/recovery/store-repairs.ts";
+import { type Inflicted, type Kind, kinds } from "./inflict.ts";
+import { type AgentName, agents, entryShown, type SoundRoot, type Told, turnShown } from "./sound-root.ts";
+
+export interface RunResult {
+  readonly kind: Kind;
+  readonly findings: readonly string[];
+  /** rows that lie on no damaged page, and how many of them are there in the end */
+  readonly intact: number;
+  readonly kept: number;
+  readonly repaired: number;
+  readonly refused: number;
+  readonly behind: number;
+}
+
+export interface RunOptions {
+  readonly sound: SoundRoot;
+  readonly kind: Kind;
+  readonly folder: string;
+  readonly random: (below: number) => number;
+  readonly rules?: SalvageRules;
+}
+
+interface Seen {
+  readonly findings: string[];
+  readonly reports: Map<string, RecoveryReport>;
+  readonly refused: Set<string>;
+  readonly behind: Set<string>;
+}
+
+const logger = createLogger({ name: "corruption", level: "fatal", write: () => {} });
+/** how often a store is taken up again after it was found damaged */
+const triesMax = 8;
+
+export async function runDamaged(options: RunOptions): Promise<RunResult> {
+  const { sound, kind, folder, random } = options;
+  const from = kinds[kind].killed ? "killed" : "closed";
+  const root = join(folder, "run");
+  rmSync(root, { recursive: true, force: true });
+  cpSync(sound[from], root, { recursive: true, preserveTimestamps: true });
+  const inflicted = kinds[kind].inflict({ root, store: join(root, "agents", "ada", "store.db"), random });
+  const seen: Seen = { findings: [], reports: new Map(), refused: new Set(), behind: new Set() };
+  try {
+    await takeUp(options, root, seen);
+  } catch (error) {
+    seen.findings.push(`the host doesn't start: ${String(error)}`);
+  }
+  const counts = agents.map((agent) => countKept(options, { root, agent, from, inflicted, seen }));
+  rmSync(root, { recursive: true, force: true });
+  return {
+    kind,
+    findings: seen.findings.map((finding) => `${kind}: ${finding}`),
+    intact: counts.reduce((sum, { intact }) => sum + intact, 0),
+    kept: counts.reduce((sum, { kept }) => sum + kept, 0),
+    repaired: seen.reports.size,
+    refused: seen.refused.size,
+    behind: seen.behind.size,
+  };
+}
+
+async function takeUp({ sound, kind, rules }: RunOptions, root: string, seen: Seen): Promise<void> {
+  using _lock = acquireHostLock({ root, pid: process.pid });
+  await using index = openHostIndex({ root, onCommitted() {}, clock: systemClock, logger });
+  await index.catchUp();
+  const repairs = createStoreRepairs({
+    run: async (request) =>
+      recoverAgentStore({
+        ...request,
+        ...{ nowMs: Date.now(), seqAtLeast: index.lastSeq() },
+        ...(rules === undefined ? {} : { rules }),
+      }),
+    logger,
+    onRepaired: (agentId, report) => void seen.reports.set(agentId, report),
+    onFailed() {},
+  });
+  const from = kinds[kind].killed ? "killed" : "closed";
+  for (const agent of agents) {
+    const agentId = brandId<AgentId>(agent);
+    const known = index.agents().find((row) => row.agentId === agentId)?.lastSeq ?? 0;
+    const open = (): AgentStore =>
+      openAgentStore({
+        ...{ directory: join(root, "agents", agent), agentId, seq: index.seq, logger, create: false },
+        ...{ repairs, knownSeq: known, onCommitted() {}, onBehind: () => void seen.behind.add(agent) },
+      });
+    const shown = await readWhenSound(open, () => repairs.settled(), sound.told(from, agent));
+    if (shown === undefined) seen.refused.add(agent);
+    else judge({ sound, kind, agent, from, shown, seen });
+  }
+}
+
+/** What a store shows, by the keys of what was written; `undefined` when it is refused for good. */
+async function readWhenSound(
+  open: () => AgentStore,
+  settled: () => Promise<void>,
+  told: Told,
+): Promise<Shown | undefined> {
+  for (let tries = 0; tries < triesMax; tries += 1) {
+    let store: AgentStore | undefined;
+    try {
+      store = open();
+      const shown = readAll(store, told);
+      // The repaired agent goes on.
+      await store.transact((tx) => tx.setValue("goes-on", tries));
+      return shown;
+    } catch (error) {
+      if (!(error instanceof BoxError)) throw error;
+      await settled();
+    } finally {
+      await store?.close();
+    }
+  }
+  return undefined;
+}
+
+interface Shown {
+  /** table → key → what the store says, in the form of `told` but for what only the file has */
+  readonly rows: ReadonlyMap<string, ReadonlyMap<string, object>>;
+}
+
+function readAll({ read }: AgentStore, told: Told): Shown {
+  const keys = (table: string): readonly string[] => [...(told.get(table)?.keys() ?? [])];
+  const entries = new Map<string, object>();
+  for (let beforeSeq: number | undefined; ; ) {
+    const page = read.entriesBefore({ limit: 500, ...(beforeSeq === undefined ? {} : { beforeSeq }) });
+    for (const { seq, entry } of page.entries) entries.set(entry.id, entryShown({ seq, entry }));
+    beforeSeq = page.entries[0]?.seq;
+    if (!page.more || beforeSeq === undefined) break;
+  }
+  for (const id of keys("transcript_entries")) {
+    const found = read.findEntry(brandId<EntryId>(id));
+    if (found !== undefined) entries.set(id, entryShown(found));
+  }
+  const prompts = new Map<string, object>();
+  for (const key of keys("prompts")) {
+    const { nonce } = rowIn(told, "prompts", key);
+    const found = read.findPrompt(brandId<ClientNonce>(String(nonce)));
+    if (found !== undefined) {
+      const { promptId, digest, entryId, acceptedAtMs, turnId, text } = found;
+      prompts.set(promptId, {
+        digest,
+        entry_id: entryId,
+        accepted_at_ms: acceptedAtMs,
+        turn_id: turnId,
+        text,
+      });
+    }
+  }
+  const turns = new Map<string, object>();
+  const openTurn = read.openTurn();
+  for (const row of [...read.settledTurns({ limit: 5_000 }), ...(openTurn === undefined ? [] : [openTurn])]) {
+    turns.set(row.turnId, turnShown(row));
+  }
+  const records = new Map<string, object>();
+  for (const turnId of keys("turns")) {
+    for (const [at, record] of read.records(brandId<TurnId>(turnId)).entries()) {
+      records.set(`${turnId} ${at + 1}`, { body: JSON.stringify(record) });
+    }
+  }
+  const values = new Map<string, object>();
+  for (const key of keys("kv")) {
+    const value = read.getValue(key);
+    if (value !== undefined) values.set(key, { value: JSON.stringify(value) });
+  }
+  return {
+    rows: new Map([
+      ["transcript_entries", entries],
+      ["prompts", prompts],
+      ["turns", turns],
+      ["turn_records", records],
+      ["kv", values],
+    ]),
+  };
+}
+
+interface Judgement {
+  readonly sound: SoundRoot;
+  readonly kind: Kind;
+  readonly agent: AgentName;
+  readonly from: "closed" | "killed";
+  readonly shown: Shown;
+  readonly seen: Seen;
+}
+
+function judge({ sound, agent, from, shown, seen }: Judgement): void {
+  const told = sound.told(from, agent);
+  const report = seen.reports.get(agent);
+  // What a lost log leaves is an earlier state: told as such, and right as of then.
+  const earlier = seen.behind.has(agent) ? sound.versions(agent) : undefined;
+  let missing = 0;
+  for (const [table, rows] of shown.rows) {
+    for (const [key, row] of rows) {
+      const wasRight = earlier?.get(`${table} ${key}`)?.has(JSON.stringify(row)) === true;
+      const isRight = isOneOf(told, table, key, row) || wasRight;
+      if (isRight || isMended(table, key, row, report)) continue;
+      seen.findings.push(`${agent} shows ${table} ${key} as ${JSON.stringify(row).slice(0, 200)}`);
+    }
+    for (const key of told.get(table)?.keys() ?? []) if (!rows.has(key)) missing += 1;
+  }
+  const isTold = report !== undefined || seen.behind.has(agent);
+  if (missing > 0 && !isTold) seen.findings.push(`${agent} lacks ${missing} rows, and nothing says so`);
+}
+
+function isOneOf(told: Told, table: string, key: string, row: object): boolean {
+  if (told.get(table)?.has(key) !== true) return false;
+  const written = rowIn(told, table, key);
+  return Object.entries(row).every(([column, value]) =>
+    column === "text" ? String(written.body).includes(JSON.stringify(value)) : written[column] === value,
+  );
+}
+
+/** What a repair changes, it names. */
+function isMended(table: string, key: string, row: object, report: RecoveryReport | undefined): boolean {
+  if (report === undefined) return false;
+  if (table === "turns") return report.settledTurns.includes(key);
+  const isEnd = table === "turn_records" && "body" in row && String(row.body).includes('"store/damaged"');
+  return isEnd && report.settledTurns.includes(key.slice(0, key.lastIndexOf(" ")));
+}
+
+function rowIn(told: Told, table: string, key: string): Readonly<Record<string, unknown>> {
+  return JSON.parse(told.get(table)?.get(key) ?? "{}") as Readonly<Record<string, unknown>>;
+}
+
+interface Kept {
+  readonly root: string;
+  readonly agent: AgentName;
+  readonly from: "closed" | "killed";
+  readonly inflicted: Inflicted;
+  readonly seen: Seen;
+}
+
+/** Of a store that was repaired: which of the rows outside of the damage are in the new file. */
+function countKept(
+  { sound }: RunOptions,
+  { root, agent, from, inflicted, seen }: Kept,
+): { intact: number; kept: number } {
+  const path = join(root, "agents", agent, "store.db");
+  if (!seen.reports.has(agent) || seen.refused.has(agent) || !existsSync(path)) return { intact: 0, kept: 0 };
+  const database = new SqliteDatabase(path, { readonly: true });
+  let intact = 0;
+  let kept = 0;
+  try {
+    const has = {
+      kv: database.prepare("SELECT 1 FROM kv WHERE key = ?"),
+      transcript_entries: database.prepare("SELECT 1 FROM transcript_entries WHERE id = ?"),
+      prompts: database.prepare("SELECT 1 FROM prompts WHERE prompt_id = ?"),
+      turns: database.prepare("SELECT 1 FROM turns WHERE turn_id = ?"),
+      turn_records: database.prepare(
+        `SELECT 1 FROM (SELECT turn_id || ' ' || ordinal AS key FROM turn_records
+         UNION ALL SELECT turn_id || ' ' || ordinal FROM set_aside) WHERE key = ?`,
+      ),
+    };
+    for (const [place, pages] of sound.pagesOf(from, agent)) {
+      const table = place.slice(0, place.indexOf(" "));
+      const key = place.slice(place.indexOf(" ") + 1);
+      const find = Object.entries(has).find(([name]) => name === table)?.[1];
+      const isHit = [...pages].some((page) => inflicted.pages.has(page) || page >= inflicted.cutFrom);
+      if (find === undefined || isHit) continue;
+      intact += 1;
+      if (find.get(key) !== undefined) kept += 1;
+    }
+  } finally {
+    database.close();
+  }
+  return { intact, kept };
+}
