@@ -26,6 +26,7 @@ import { sendCommand } from "./commands/send.ts";
 import { statusCommand } from "./commands/status.ts";
 import { transcriptCommand } from "./commands/transcript.ts";
 import { upCommand } from "./commands/up.ts";
+import { upgradeCommand } from "./commands/upgrade.ts";
 import { watchCommand } from "./commands/watch.ts";
 import { readConfig } from "./config.ts";
 import { resolveDataRoot } from "./data-root.ts";
@@ -39,6 +40,7 @@ import { version } from "./version.ts";
 const workCommands: readonly Command[] = [
   upCommand,
   downCommand,
+  upgradeCommand,
   statusCommand,
   doctorCommand,
   chatCommand,

@@ -7,10 +7,12 @@ import { systemClock } from "@sand/node-kit";
 import { bringUpContainer } from "../box-container/bring-up-container.ts";
 import { describeBox, probeBox } from "../box-container/probe-box.ts";
 import { createRunDocker } from "../box-container/run-docker.ts";
+import { fieldsOf } from "../chat/feed-event.ts";
 import type { Command, CommandContext, CommandInput } from "../command.ts";
 import { CommandFailure } from "../command-failure.ts";
 import type { ExitName } from "../exit-codes.ts";
-import { findLiveHost } from "../local-host/await-host.ts";
+import { createGatewayClient } from "../gateway/gateway-client.ts";
+import { findLiveHost, type LiveHost } from "../local-host/await-host.ts";
 import { bringUpLocally, runInForeground } from "../local-host/bring-up.ts";
 import { refuseBlockedPort } from "../local-host/refuse-blocked-port.ts";
 import { reportHost } from "../local-host/report-host.ts";
@@ -49,7 +51,8 @@ async function up(context: CommandContext, input: CommandInput): Promise<ExitNam
   mkdirSync(dataRoot, { recursive: true, mode: 0o700 });
   const live = await findLiveHost(dataRoot);
   if (live !== undefined) {
-    reportHost(context, { ...live, began: "already-running", box: "local processes", notes: [] });
+    const notes = await noteOfVersion(context, live);
+    reportHost(context, { ...live, began: "already-running", box: "local processes", notes });
     return "ok";
   }
   const choice = { port, sandbox: chooseSandbox(context, input) };
@@ -63,6 +66,16 @@ async function up(context: CommandContext, input: CommandInput): Promise<ExitNam
   }
   const why = probe === undefined ? "asked for with --local" : describeBox(probe, config.image);
   return bringUpLocally(context, { ...choice, why, clock: systemClock });
+}
+
+async function noteOfVersion({ version }: CommandContext, { location }: LiveHost): Promise<string[]> {
+  // A host that doesn't say what it is is up all the same.
+  const about = await createGatewayClient(location)
+    .call("getHostStatus", {})
+    .catch(() => undefined);
+  const { hostVersion } = fieldsOf(about);
+  if (typeof hostVersion !== "string" || hostVersion === version) return [];
+  return [`it is version ${hostVersion}, and this is ${version}: sand upgrade replaces it`];
 }
 
 function chooseSandbox({ config }: CommandContext, input: CommandInput): string {

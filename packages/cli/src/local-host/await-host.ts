@@ -41,10 +41,13 @@ export async function awaitHost(options: AwaitHostOptions): Promise<HostStart> {
   return { kind: "late" };
 }
 
+export interface LiveHost {
+  readonly location: GatewayLocation;
+  readonly health: Health;
+}
+
 /** The host that runs under `dataRoot`, if its health and its discovery file agree. */
-export async function findLiveHost(
-  dataRoot: string,
-): Promise<{ readonly location: GatewayLocation; readonly health: Health } | undefined> {
+export async function findLiveHost(dataRoot: string): Promise<LiveHost | undefined> {
   const location = readDiscovery(dataRoot);
   if (location === undefined) return undefined;
   const health = await createGatewayClient(location).health();

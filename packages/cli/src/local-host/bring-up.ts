@@ -9,7 +9,7 @@ import { CommandFailure } from "../command-failure.ts";
 import type { Secrets } from "../config.ts";
 import { resolveWorkspace } from "../data-root.ts";
 import type { ExitName } from "../exit-codes.ts";
-import { awaitHost } from "./await-host.ts";
+import { awaitHost, type LiveHost } from "./await-host.ts";
 import { describeModel } from "./describe-model.ts";
 import { daemonTokenName, findDaemon } from "./exec-daemon.ts";
 import { keepToken, mintToken } from "./keep-token.ts";
@@ -22,6 +22,10 @@ import { spawnHost } from "./spawn-host.ts";
 export interface HostChoice {
   readonly port: number;
   readonly sandbox: string;
+  /** by this program's own rules when absent */
+  readonly workspace?: string;
+  /** the host that gives way to this one, and whose token stays */
+  readonly replaces?: LiveHost;
 }
 
 export interface LocalChoice extends HostChoice {
@@ -31,6 +35,8 @@ export interface LocalChoice extends HostChoice {
 }
 
 const startDeadlineMs = 60_000;
+/** the one before may take its time to come to a boundary, and then to end */
+const replaceDeadlineMs = 150_000;
 const stopForegroundSignals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 const shownLogLines = 12;
 
@@ -48,7 +54,10 @@ export async function bringUpLocally(context: CommandContext, choice: LocalChoic
   terminal.note(`${choice.why}: the host runs as a local process (${plan.program.kind})`);
   const logPath = join(dataRoot, "logs", "host.log");
   const log = openFreshLog(logPath);
-  const child = await spawnHost({ ...plan, cwd: dataRoot, output: log }).finally(() => closeSync(log));
+  const takeOver = choice.replaces !== undefined;
+  const deadlineMs = takeOver ? replaceDeadlineMs : startDeadlineMs;
+  const spawned = spawnHost({ ...plan, cwd: dataRoot, output: log, takeOver });
+  const child = await spawned.finally(() => closeSync(log));
   let ended = false;
   child.once("exit", () => {
     ended = true;
@@ -58,14 +67,15 @@ export async function bringUpLocally(context: CommandContext, choice: LocalChoic
     pid: child.pid ?? 0,
     hasEnded: () => ended,
     clock: choice.clock,
-    deadlineMs: startDeadlineMs,
+    deadlineMs,
     onWait: (waitedMs) => terminal.note(`still waiting for the host, ${Math.round(waitedMs / 1000)} s …`),
   });
-  if (start.kind !== "ready") throw describeFailedStart(start.kind, logPath, child.pid ?? 0);
+  if (start.kind !== "ready")
+    throw describeFailedStart(start.kind, { logPath, pid: child.pid ?? 0, deadlineMs });
   child.unref();
   reportHost(context, {
     ...start,
-    began: "started",
+    began: takeOver ? "upgraded" : "started",
     box: `local processes: ${choice.why}`,
     workspace: plan.workspace,
     sandbox: choice.sandbox,
@@ -96,7 +106,8 @@ function planHost(context: CommandContext, choice: HostChoice): HostPlan {
       hint: "or set SAND_INFERENCE_PROVIDER=offline to go on without",
     });
   }
-  const workspace = resolveWorkspace(config, context.currentFolder);
+  const workspace = choice.workspace ?? resolveWorkspace(config, context.currentFolder);
+  const keptToken = choice.replaces?.location.token;
   return {
     program: locateHost(context.programPath),
     workspace,
@@ -109,7 +120,8 @@ function planHost(context: CommandContext, choice: HostChoice): HostPlan {
     },
     secrets: {
       ...config.secrets,
-      SAND_GATEWAY_TOKEN: config.secrets.SAND_GATEWAY_TOKEN ?? keepToken(join(dataRoot, "gateway.token")),
+      SAND_GATEWAY_TOKEN:
+        config.secrets.SAND_GATEWAY_TOKEN ?? keptToken ?? keepToken(join(dataRoot, "gateway.token")),
       SAND_BOX_EXEC_DAEMON_AUTH_TOKEN:
         config.secrets.SAND_BOX_EXEC_DAEMON_AUTH_TOKEN ?? chooseDaemonToken(dataRoot),
     },
@@ -125,6 +137,11 @@ function chooseDaemonToken(dataRoot: string): string {
 async function findConcerns(context: CommandContext, choice: HostChoice): Promise<string[]> {
   const { config } = context;
   const concerns: string[] = [];
+  if (choice.replaces !== undefined && describeModel(config).provider === "offline") {
+    concerns.push(
+      "this shell has no model's key, so the host goes on offline; with the key set, upgrade again",
+    );
+  }
   if (choice.sandbox === "off") {
     concerns.push(
       "commands of agents run without a fence, with your own rights: they can read all that you can",
@@ -140,7 +157,16 @@ async function findConcerns(context: CommandContext, choice: HostChoice): Promis
   return concerns;
 }
 
-function describeFailedStart(kind: "ended" | "late", logPath: string, pid: number): CommandFailure {
+interface FailedStart {
+  readonly logPath: string;
+  readonly pid: number;
+  readonly deadlineMs: number;
+}
+
+function describeFailedStart(
+  kind: "ended" | "late",
+  { logPath, pid, deadlineMs }: FailedStart,
+): CommandFailure {
   const tail = readLogTail(logPath, shownLogLines);
   const told =
     tail.length === 0
@@ -149,7 +175,7 @@ function describeFailedStart(kind: "ended" | "late", logPath: string, pid: numbe
   const what =
     kind === "ended"
       ? "the host ended while starting"
-      : `the host (pid ${pid}) didn't answer within ${startDeadlineMs / 1000} s`;
+      : `the host (pid ${pid}) didn't answer within ${deadlineMs / 1000} s`;
   return new CommandFailure("failed", `${what}; ${told}`, {
     hint: "sand doctor looks for the usual causes; another port: sand up --port 0",
   });

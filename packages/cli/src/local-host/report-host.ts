@@ -7,7 +7,7 @@ import { describeModel, modelLine } from "./describe-model.ts";
 export interface HostReport {
   readonly location: GatewayLocation;
   readonly health: Health;
-  readonly began: "started" | "already-running";
+  readonly began: "started" | "upgraded" | "already-running";
   /** what the box is, and why */
   readonly box: string;
   readonly workspace?: string;
@@ -16,10 +16,16 @@ export interface HostReport {
   readonly notes: readonly string[];
 }
 
+const headings: Readonly<Record<HostReport["began"], string>> = {
+  started: "The host is up.",
+  upgraded: "The host is replaced, and its turns go on.",
+  "already-running": "The host is up already.",
+};
+
 export function reportHost(context: CommandContext, report: HostReport): void {
   const { terminal, dataRoot, config } = context;
   const { paint } = terminal;
-  const fresh = report.began === "started";
+  const fresh = report.began !== "already-running";
   terminal.result({
     began: report.began,
     url: report.location.url,
@@ -34,7 +40,7 @@ export function reportHost(context: CommandContext, report: HostReport): void {
   });
   const row = (name: string, value: string): void =>
     terminal.line(`  ${paint("dim", name.padEnd(10))} ${value}`);
-  terminal.line(paint("green", fresh ? "The host is up." : "The host is up already."));
+  terminal.line(paint("green", headings[report.began]));
   row("gateway", report.location.url);
   row("pid", String(report.health.pid));
   row("data", dataRoot);

@@ -18,18 +18,24 @@ export interface HostSpawn {
   readonly cwd: string;
   /** a descriptor for standard output and error, or "inherit" to stay in the foreground */
   readonly output: number | "inherit";
+  /** replace the host that runs on the same data root */
+  readonly takeOver?: boolean;
 }
 
 const secretsFd = 3;
 
 export async function spawnHost(options: HostSpawn): Promise<ChildProcess> {
   const { program, output } = options;
-  const child = spawn(process.execPath, [program.path], {
-    cwd: options.cwd,
-    env: { ...options.environment, SAND_SECRETS_FD: String(secretsFd) },
-    detached: output !== "inherit",
-    stdio: ["ignore", output, output, "pipe"],
-  });
+  const child = spawn(
+    process.execPath,
+    [program.path, ...(options.takeOver === true ? ["--take-over"] : [])],
+    {
+      cwd: options.cwd,
+      env: { ...options.environment, SAND_SECRETS_FD: String(secretsFd) },
+      detached: output !== "inherit",
+      stdio: ["ignore", output, output, "pipe"],
+    },
+  );
   const pipe = child.stdio[secretsFd];
   try {
     await once(child, "spawn");

@@ -10,6 +10,7 @@ export {
   keeperFailpoints,
   projectionFailpoints,
 } from "../sweep/failpoint-names.ts";
+export { judgeMarkers, readMarkers } from "../upgrades/read-markers.ts";
 export { type ChaosOptions, proveChaos } from "./chaos/prove-chaos.ts";
 export { type ParallelExitsOptions, proveParallelExits } from "./chaos/prove-parallel-exits.ts";
 export type { ProofResult } from "./proof-result.ts";
