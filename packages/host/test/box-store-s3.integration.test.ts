@@ -49,7 +49,7 @@ function makeRoot(name = "root"): string {
   const root = join(folder, name);
   mkdirSync(join(root, "agents", "ada", "memory"), { recursive: true });
   writeFileSync(join(root, "agents", "ada", "profile.json"), '{"name":"Ada"}');
-  writeFileSync(join(root, "agents", "ada", "memory", "profile.md"), "m".repeat(150_000));
+  writeFileSync(join(root, "agents", "ada", "memory", "profile.md"), "m".repeat(300_000));
   return root;
 }
 

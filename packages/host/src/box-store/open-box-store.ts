@@ -6,7 +6,7 @@ import { openS3Store } from "./s3-store.ts";
 import { parseStoreAddress } from "./store-address.ts";
 
 /** how long a gentle snapshot rests after a write to a disk, as a share of what the write took */
-const restShare = 1;
+const restShare = 2;
 /** servers that aren't Amazon's take any */
 const regionFallback = "us-east-1";
 

@@ -6,20 +6,17 @@
  * file system's locks do.
  */
 
-import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { mkdirSync, readdirSync } from "node:fs";
 import { link, mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { promisify } from "node:util";
 import { syncFolder, writeFileAtomicSync } from "@sand/node-kit";
 import { BoxError } from "@sand/protocol";
 import { isLockedByOther, openForLocking } from "../sqlite.ts";
 import { sha256Of } from "./hash.ts";
 import type { ListedObject, ObjectStore, StoredBytes } from "./object-store.ts";
 
-const run = promisify(execFile);
 /** how long a condition waits for another process that decides one, in `ms` */
 const lockMaxMs = 20_000;
 const lockPauseMs = 20;
@@ -36,13 +33,13 @@ export interface DirectoryStoreOptions {
 export function openDirectoryStore({ path, restShare = 0 }: DirectoryStoreOptions): ObjectStore {
   const unsettled = new Set<string>();
 
-  async function writeTemporary(bytes: Uint8Array, isSynced: boolean): Promise<string> {
+  async function writeTemporary(bytes: Uint8Array): Promise<string> {
     const temporary = join(path, temporaryFolder, randomBytes(8).toString("hex"));
     await mkdir(dirname(temporary), { recursive: true, mode: 0o700 });
     const file = await open(temporary, "wx", 0o600);
     try {
       await file.writeFile(bytes);
-      if (isSynced) await file.datasync();
+      await file.datasync();
     } finally {
       await file.close();
     }
@@ -52,11 +49,10 @@ export function openDirectoryStore({ path, restShare = 0 }: DirectoryStoreOption
   async function put(key: string, bytes: Uint8Array): Promise<void> {
     const startedMs = performance.now();
     const target = join(path, key);
-    // Nothing names it until `settle`; a sync of each would make the host's own commits wait for hundreds of them.
-    const temporary = await writeTemporary(bytes, false);
+    const temporary = await writeTemporary(bytes);
     await makeFolder(target);
     await rename(temporary, target);
-    unsettled.add(target);
+    unsettled.add(dirname(target));
     if (restShare > 0) await delay((performance.now() - startedMs) * restShare);
   }
 
@@ -67,7 +63,7 @@ export function openDirectoryStore({ path, restShare = 0 }: DirectoryStoreOption
     create: (key, bytes) =>
       asUnavailable(async () => {
         const target = join(path, key);
-        const temporary = await writeTemporary(bytes, true);
+        const temporary = await writeTemporary(bytes);
         await makeFolder(target);
         try {
           await link(temporary, target);
@@ -94,35 +90,12 @@ export function openDirectoryStore({ path, restShare = 0 }: DirectoryStoreOption
     remove: (key) => asUnavailable(() => rm(join(path, key), { force: true })),
     settle: () =>
       asUnavailable(async () => {
-        if (unsettled.size > 0 && !(await syncWhole(path))) await syncEach(unsettled);
+        for (const folder of unsettled) syncFolder(folder);
         unsettled.clear();
       }),
     tidy: () => asUnavailable(() => removeOldTemporaries(join(path, temporaryFolder))),
     async close() {},
   };
-}
-
-/** Everything on the file system at once, by the system's own program; false where that can't be. */
-async function syncWhole(path: string): Promise<boolean> {
-  try {
-    await run("sync", ["-f", path]);
-    return true;
-  } catch {
-    // Not there, or without the option: each file is synced instead, and a disk that fails shows there.
-    return false;
-  }
-}
-
-async function syncEach(targets: ReadonlySet<string>): Promise<void> {
-  for (const target of targets) {
-    const file = await open(target, "r");
-    try {
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-  }
-  for (const folder of new Set([...targets].map((target) => dirname(target)))) syncFolder(folder);
 }
 
 /** What writers that were killed left; one that still writes has a young file. */

@@ -3,7 +3,7 @@ const mebi = 1_048_576;
 
 export const snapshotLimits = {
   /** files are kept in pieces of this size, so that a large one that changed a little is written a little */
-  chunkBytes: mebi / 8,
+  chunkBytes: mebi / 4,
   /** files of one snapshot */
   filesMax: 200_000,
   /** characters of a path below the data root */
