@@ -12,6 +12,7 @@ import { benchGrowthMillion } from "./growth-million.mjs";
 import { benchLoopDelay } from "./loop-delay.mjs";
 import { benchPeer } from "./peer.mjs";
 import { benchPtyEcho } from "./pty-echo.mjs";
+import { benchReplay } from "./replay.mjs";
 import { benchRest } from "./rest.mjs";
 import { benchSandbox } from "./sandbox.mjs";
 import { benchSearch } from "./search.mjs";
@@ -61,6 +62,13 @@ export const benches = {
       "bundle is the greatest part, then its modules' own start; opening the state and the gateway is the least.",
     ].join(" "),
     run: benchStart,
+  },
+  replay: {
+    about: [
+      "Turns replayed from disk. An event is one stored record of a turn: read, parsed, checked, decided again and compared;",
+      "each request is built and hashed anew, with six turns of twenty steps before it.",
+    ].join(" "),
+    run: benchReplay,
   },
   rest: { about: "Resident memory a few seconds after the start, with one agent.", run: benchRest },
   "fan-out": { about: "Events of one agent to 1,000 streams.", run: benchFanOut },

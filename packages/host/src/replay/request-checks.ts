@@ -13,6 +13,10 @@ import type { JournalSource } from "./turn-journal.ts";
 
 type StepPrepared = Extract<TurnRecord, { kind: "stepPrepared" }>;
 
+/** turns that are held for the windows of those behind them */
+const recentMax = 512;
+
+/** Turns are to be given in their order, without one left out between two. */
 export interface RequestChecks {
   /** a turn's replay begins */
   begin(): void;
@@ -43,6 +47,8 @@ export function createRequestChecks(source: JournalSource): RequestChecks {
   const tools = new Map<string, KeptTools | null>();
   const systems = new Map<string, string | null>();
   let kept: Kept | undefined;
+  /** the turns before this one without a gap, oldest first */
+  let recent: TurnView[] = [];
   let isMidway = false;
   let checked = 0;
   let unchecked = 0;
@@ -65,6 +71,14 @@ export function createRequestChecks(source: JournalSource): RequestChecks {
     return found;
   }
 
+  /** From what was replayed right before, where that reaches far enough. */
+  function turnsBetween(from: number, before: number): readonly TurnView[] {
+    const first = recent[0];
+    if (first !== undefined && first.generation <= from)
+      return recent.filter(({ generation }) => generation >= from && generation < before);
+    return [...source.history(from, before)].flatMap(({ records }) => reduceTurnRecords(records) ?? []);
+  }
+
   /** The history before the turn, and of the turn itself what earlier requests had. */
   function digestOf(view: TurnView, from: number | null, systemHash: string, system: string): RequestDigest {
     const fits = kept?.system === systemHash && kept.from === from;
@@ -78,10 +92,7 @@ export function createRequestChecks(source: JournalSource): RequestChecks {
         through: (from ?? view.generation) - 1,
       };
     const oldest = from === null ? view.generation : kept.through + 1;
-    for (const { records } of source.history(oldest, view.generation)) {
-      const turn = reduceTurnRecords(records);
-      if (turn !== undefined) kept.digest.addTurn(turn);
-    }
+    for (const turn of turnsBetween(oldest, view.generation)) kept.digest.addTurn(turn);
     kept.through = view.generation;
     return kept.digest;
   }
@@ -92,6 +103,7 @@ export function createRequestChecks(source: JournalSource): RequestChecks {
       unchecked = 0;
       // One that broke off in the middle of a turn isn't gone on from.
       if (isMidway) kept = undefined;
+      if (isMidway) recent = [];
       isMidway = true;
     },
     check(view, { basis, requestHash }) {
@@ -124,6 +136,8 @@ export function createRequestChecks(source: JournalSource): RequestChecks {
     end(view) {
       if (kept?.through === view.generation) kept.digest.finishTurn(view);
       isMidway = false;
+      recent.push(view);
+      if (recent.length > recentMax) recent = recent.slice(-recentMax / 2);
     },
     checked: () => checked,
     unchecked: () => unchecked,
