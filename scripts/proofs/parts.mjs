@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import { benchBoxStore } from "../../bench/box-store.mjs";
 import * as kit from "../../packages/testkit/src/proofs/door.ts";
+import { durabilityParts } from "./durability-parts.mjs";
 import { execDaemonParts } from "./exec-daemon-parts.mjs";
 import { proveBenches } from "./prove-benches.mjs";
 import { proveBoxStore } from "./prove-box-store.mjs";
@@ -38,6 +39,7 @@ export const proofs = {
   },
   4: execDaemonParts(report),
   5: {
+    ...durabilityParts(report),
     upgrades: ({ seed, scale, scratch }) =>
       kit.proveUpgrades({
         ...{ seed, upgrades: Math.max(10, Math.round(200 * scale)), deaths: kit.upgradeDeaths },

@@ -28,6 +28,7 @@ import { checkFiles, checkSample } from "./recovery/check-cheaply.ts";
 import { finishInstall } from "./recovery/recover-agent-store.ts";
 import type { StoreRepairs } from "./recovery/store-repairs.ts";
 import { createReopening, type Reopening } from "./reopening.ts";
+import { rewriteFiles } from "./rewrite-files.ts";
 import type { SeqAllocator } from "./seq-allocator.ts";
 import { isDamage, openDatabase, type StoreDatabase } from "./sqlite.ts";
 import { createWalGuard, type WalLimits } from "./wal-guard.ts";
@@ -80,14 +81,14 @@ export function openAgentStore(options: OpenAgentStoreOptions): AgentStore {
   });
   const file: Reopening<OpenedStore> = createReopening({
     open() {
-      const refusal = options.repairs?.refusal(path);
-      if (refusal !== undefined) throw refusal;
       finishInstall(path, Date.now());
       checkFiles(path);
       const opened = prepareStore(options, openAgentFile(options, path, create), blobs);
       create = false;
       return opened;
     },
+    // A repair that is under way has the file to itself.
+    refusal: () => options.repairs?.refusal(path),
     onDamage: (reason) => repairOrRefuse(options, path, reason),
     logger: options.logger,
     file: path,
@@ -155,9 +156,11 @@ function openAgentFile(options: OpenAgentStoreOptions, path: string, create: boo
     });
   }
   if (isNew) mkdirSync(options.directory, { recursive: true, mode: 0o700 });
+  // What an earlier try to make it left may never have reached the disk.
+  else if (create) rewriteFiles(path);
   const database = (options.openFile ?? openDatabase)({ path, create });
-  if (isNew) {
-    // The file's own syncs don't make its name durable, nor that of a new folder.
+  if (create) {
+    // The file's own syncs don't make its name durable, nor that of a new folder; and an earlier try may have got stuck here.
     syncFolder(options.directory);
     syncFolder(dirname(options.directory));
   }

@@ -1,12 +1,14 @@
 /**
  * Keeps one open file and opens it again after a fault.
  *
- * A fault closes the connection for good. The next use opens the file from disk and checks it before anything else
- * runs; while that fails, each use fails with its reason and the file stays closed. A check reads the whole file, so on
- * a disk that stays broken it isn't repeated for each use: in between, uses fail at once.
+ * A fault closes the connection for good. The next use writes the file's bytes again (rewrite-files.ts), opens it from
+ * disk and checks it before anything else runs; while that fails, each use fails with its reason and the file stays
+ * closed. All that reads the whole file, so on a disk that stays broken it isn't repeated for each use: in between, uses
+ * fail at once.
  */
 import type { Logger } from "@sand/node-kit";
 import { BoxError } from "@sand/protocol";
+import { rewriteFiles } from "./rewrite-files.ts";
 import { type Connection, isDamage, type StoreDatabase } from "./sqlite.ts";
 
 export interface Reopening<Opened> {
@@ -26,6 +28,8 @@ export interface ReopeningDeps<Opened> {
   readonly logger: Logger;
   /** the file's name in log lines */
   readonly file: string;
+  /** why the file must not be touched now */
+  readonly refusal?: () => BoxError | undefined;
   /** Told of damage, with the file closed. Returns what callers get instead. */
   readonly onDamage?: (reason: BoxError) => BoxError;
   /** any clock that doesn't jump, in `ms` */
@@ -87,7 +91,10 @@ function openChecked<Opened extends { readonly database: StoreDatabase }>(
   deps: ReopeningDeps<Opened>,
   afterFault: boolean,
 ): Opened {
+  const refusal = deps.refusal?.();
+  if (refusal !== undefined) throw refusal;
   try {
+    if (afterFault) rewriteFiles(deps.file);
     const opened = deps.open();
     if (afterFault) checkOrClose(opened.database);
     return opened;

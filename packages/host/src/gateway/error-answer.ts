@@ -19,8 +19,18 @@ export function toErrorAnswer(error: unknown): ErrorAnswer {
   return { status: row.http, code: known.code, body: { error: text, failureCode: known.code } };
 }
 
+/** Node has no name for a full quota (EDQUOT on Linux). */
+const fullQuota = "Unknown system error -122";
 /** What the operating system says of a disk that is full, broken or read-only, or of a process out of descriptors. */
-const diskFaults: ReadonlySet<string> = new Set(["EDQUOT", "EIO", "EMFILE", "ENFILE", "ENOSPC", "EROFS"]);
+const diskFaults: ReadonlySet<string> = new Set([
+  fullQuota,
+  "EDQUOT",
+  "EIO",
+  "EMFILE",
+  "ENFILE",
+  "ENOSPC",
+  "EROFS",
+]);
 
 /** Names what the HTTP library refused; anything else is a bug. */
 function asBoxError(error: unknown): BoxError {

@@ -4,7 +4,9 @@
  * 1. A file's content is durable up to its last sync. Of later writes any subset may be there, torn at 512 bytes.
  * 2. A name is durable when its folder was synced after it was made, moved or removed. Syncing a file says nothing of
  *    its name. Names that aren't durable arrive in order: journaling file systems keep that, and no file system more.
- * 3. A file whose folder isn't there isn't there either.
+ * 3. After a sync that failed, the kernel may hold what never reached the disk as written: no later sync brings it there.
+ *    Which of it had reached the disk is drawn once.
+ * 4. A file whose folder isn't there isn't there either.
  */
 import { dirname } from "node:path";
 import type { SeededRandom } from "../seeded-random.ts";
@@ -13,14 +15,21 @@ import type { DiskOp } from "./disk-record.ts";
 /** a disk tears a write between sectors, in bytes */
 const sectorBytes = 512;
 
+interface ChangeAt {
+  readonly serial: number;
+  readonly atMs: number;
+}
+
 type Change =
-  | { readonly kind: "write"; readonly serial: number; readonly place: number; readonly bytes: Buffer }
-  | { readonly kind: "cut"; readonly serial: number; readonly size: number };
+  | (ChangeAt & { readonly kind: "write"; readonly place: number; readonly bytes: Buffer })
+  | (ChangeAt & { readonly kind: "cut"; readonly size: number });
 
 interface Node {
   readonly id: number;
   readonly isFolder: boolean;
   content: Buffer;
+  /** when the file was changed last, as far as `content` goes */
+  atMs: number;
   /** the last change in `content` */
   serial: number;
   pending: Change[];
@@ -35,6 +44,8 @@ interface NameChange {
 /** one file of a possible state; `key` stands for its content */
 export interface StateFile {
   readonly key: string;
+  /** the file's time of change */
+  readonly atMs: number;
   content(): Buffer;
 }
 
@@ -52,8 +63,8 @@ export interface DiskModel {
   pendingCount(): number;
 }
 
-export function createDiskModel(root: string, rootInode: number): DiskModel {
-  const rootNode: Node = { id: 0, isFolder: true, content: Buffer.alloc(0), serial: 0, pending: [] };
+export function createDiskModel(root: string, rootInode: number, luck: SeededRandom): DiskModel {
+  const rootNode: Node = { id: 0, isFolder: true, content: Buffer.alloc(0), atMs: 0, serial: 0, pending: [] };
   const byInode = new Map<number, Node>([[rootInode, rootNode]]);
   const current = new Map<string, Node>([[root, rootNode]]);
   const durable = new Map<string, Node>([[root, rootNode]]);
@@ -70,7 +81,8 @@ export function createDiskModel(root: string, rootInode: number): DiskModel {
   function make(op: Extract<DiskOp, { kind: "made" }>): void {
     serial += 1;
     const isFolder = op.what === "folder";
-    const node: Node = { id: serial, isFolder, content: Buffer.alloc(0), serial, pending: [] };
+    const content = Buffer.alloc(0);
+    const node: Node = { id: serial, isFolder, content, atMs: op.atMs, serial, pending: [] };
     byInode.set(op.inode, node);
     changeNames([op.path], (map) => map.set(op.path, node));
   }
@@ -90,9 +102,22 @@ export function createDiskModel(root: string, rootInode: number): DiskModel {
     else {
       node.content = contentOf(node, node.pending);
       node.serial = node.pending.at(-1)?.serial ?? node.serial;
+      node.atMs = node.pending.at(-1)?.atMs ?? node.atMs;
       node.pending = [];
       dirty.delete(node);
     }
+  }
+
+  function failSync(inode: number): void {
+    const node = byInode.get(inode);
+    if (node === undefined || node.isFolder) return;
+    node.content = contentOf(
+      node,
+      node.pending.filter((change) => change.kind === "cut" || luck.chance(0.5)),
+    );
+    node.serial = node.pending.at(-1)?.serial ?? node.serial;
+    node.pending = [];
+    dirty.delete(node);
   }
 
   return {
@@ -101,11 +126,19 @@ export function createDiskModel(root: string, rootInode: number): DiskModel {
         case "made":
           return make(op);
         case "written":
-          return change(op.inode, (at) => ({ kind: "write", serial: at, place: op.place, bytes: op.bytes }));
+          return change(op.inode, (serial) => ({
+            kind: "write",
+            serial,
+            atMs: op.atMs,
+            place: op.place,
+            bytes: op.bytes,
+          }));
         case "cut":
-          return change(op.inode, (at) => ({ kind: "cut", serial: at, size: op.size }));
+          return change(op.inode, (serial) => ({ kind: "cut", serial, atMs: op.atMs, size: op.size }));
         case "synced":
           return sync(op.inode);
+        case "sync failed":
+          return failSync(op.inode);
         case "renamed":
           return changeNames([op.from, op.to], (map) => move(map, op.from, op.to));
         case "removed":
@@ -181,6 +214,7 @@ function pickFile(node: Node, survival: Survival, random: SeededRandom): StateFi
   const base = node.content;
   return {
     key: `${id}.${serial}+${parts.join(",")}`,
+    atMs: kept.at(-1)?.change.atMs ?? node.atMs,
     content: () => contentOf({ content: base }, kept.flatMap(tear)),
   };
 }

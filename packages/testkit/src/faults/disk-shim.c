@@ -7,7 +7,7 @@
  * 2. It makes chosen calls fail, as a full or broken disk would (DISK_SHIM_CONTROL, a page shared with the test).
  * 3. With DISK_SHIM_NO_SYNC a sync does nothing and says that it did.
  *
- * A record: kind (1 byte), then inode, place, length (8 bytes each, little endian), then `length` bytes.
+ * A record: kind (1 byte), then inode, place, time in ms, length (8 bytes each, little endian), then `length` bytes.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -25,6 +25,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { OP_OPEN = 1, OP_WRITE = 2, OP_TRUNCATE = 4, OP_SYNC = 8, OP_RENAME = 16, OP_UNLINK = 32, OP_MKDIR = 64 };
@@ -119,11 +120,15 @@ static void put(const void *bytes, size_t length) {
 
 static void note(char kind, uint64_t inode, uint64_t place, const void *bytes, uint64_t length) {
   if (log_fd < 0) return;
-  char head[25];
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  uint64_t time = (uint64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+  char head[33];
   head[0] = kind;
   memcpy(head + 1, &inode, 8);
   memcpy(head + 9, &place, 8);
-  memcpy(head + 17, &length, 8);
+  memcpy(head + 17, &time, 8);
+  memcpy(head + 25, &length, 8);
   put(head, sizeof head);
   put(bytes, length);
 }
@@ -250,7 +255,12 @@ int ftruncate(int fd, off_t length) { return ftruncate64(fd, length); }
 
 static int do_sync(int fd, const char *name) {
   int (*next)(int) = real(name);
-  if (fails(OP_SYNC)) return -1;
+  if (fails(OP_SYNC)) {
+    int kept = errno;
+    note('F', inode_of(fd), 0, "", 0);
+    errno = kept;
+    return -1;
+  }
   if (no_sync) return 0;
   int done = next(fd);
   if (done == 0) note('S', inode_of(fd), 0, "", 0);

@@ -20,8 +20,6 @@ export interface StateJudge {
 
 /** parts that are remembered as judged */
 const judgedMax = 2_000_000;
-/** files look as old as this, so that their times help nobody to find out what is new, in seconds since 1970 */
-const oldTime = 1_600_000_000;
 
 /** `folder` lies best in memory: nothing in it has to be durable. */
 export function createStateJudge(run: RecordedRun, folder: string): StateJudge {
@@ -115,7 +113,7 @@ export function writeState(state: DiskState, place: string): void {
     const target = join(place, path);
     mkdirSync(dirname(target), { recursive: true, mode: 0o700 });
     writeFileSync(target, file.content(), { mode: 0o600 });
-    utimesSync(target, oldTime, oldTime);
+    utimesSync(target, file.atMs / 1_000, file.atMs / 1_000);
   }
 }
 

@@ -4,7 +4,7 @@
  *
  * It goes in chunks, each with a recorded run and a seed of its own, so that it can be stopped and adds up.
  */
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { SandBundles } from "../processes/sand-bundles.ts";
@@ -96,25 +96,35 @@ async function judgeChunk(
       folder,
       ...(weakness === undefined ? {} : { weakness }),
     });
-    const walk = { run, options, scratch, wanted: states, random: createSeededRandom(seed).fork("states") };
-    return await judgeStates(walk);
+    const random = createSeededRandom(seed).fork("states");
+    const { enoughFindings, liveStarts } = options;
+    const judged = await judgeRecord({
+      ...{ run, scratch, wanted: states, random, bundles, liveStarts },
+      ...(enoughFindings === undefined ? {} : { enoughFindings }),
+    });
+    return judged;
   } finally {
     rmSync(folder, { recursive: true, force: true });
     rmSync(scratch, { recursive: true, force: true });
   }
 }
 
-interface Walk {
+export interface RecordToJudge {
   readonly run: RecordedRun;
-  readonly options: FileStatesOptions;
+  /** lies best in memory */
   readonly scratch: string;
+  /** distinct states */
   readonly wanted: number;
   readonly random: SeededRandom;
+  /** started on some of the states; on none when absent */
+  readonly bundles?: SandBundles;
+  readonly liveStarts?: number;
+  readonly enoughFindings?: number;
 }
 
-async function judgeStates(walk: Walk): Promise<Chunk> {
-  const { run, options, scratch, wanted, random } = walk;
-  mkdirSync(scratch, { recursive: true });
+/** Goes through the record until enough states were judged, or no more are found. */
+export async function judgeRecord(walk: RecordToJudge): Promise<Chunk> {
+  const { run, scratch, wanted, random, bundles, liveStarts = 0, enoughFindings = findingsKept } = walk;
   const judge = createStateJudge(run, scratch);
   const tally = {
     states: 0,
@@ -124,8 +134,7 @@ async function judgeStates(walk: Walk): Promise<Chunk> {
     findings: [] as string[],
   };
   tally.ops = [...readDiskRecord(run.recordFile)].length;
-  const isDone = () =>
-    tally.states >= wanted || tally.findings.length >= (options.enoughFindings ?? findingsKept);
+  const isDone = () => tally.states >= wanted || tally.findings.length >= enoughFindings;
   // Each pass goes through the whole record and looks at a share of its points, so that no part of it is left out.
   const share = Math.min(1, (3 * wanted) / Math.max(1, tally.ops));
   for (let pass = 1; pass <= passesMax && !isDone(); pass += 1) {
@@ -135,10 +144,10 @@ async function judgeStates(walk: Walk): Promise<Chunk> {
       if (findings === undefined) continue;
       tally.states += 1;
       for (const finding of findings) tally.findings.push(`after call ${at}: ${finding}`);
-      const isLive = Math.floor((tally.states * options.liveStarts) / wanted) > tally.liveStarts;
-      if (isLive) {
+      const isLive = Math.floor((tally.states * liveStarts) / wanted) > tally.liveStarts;
+      if (isLive && bundles !== undefined) {
         tally.liveStarts += 1;
-        const found = await judgeLiveHost({ bundles: options.bundles, state, promises, load: run.load });
+        const found = await judgeLiveHost({ bundles, state, promises, load: run.load });
         for (const finding of found) tally.findings.push(`after call ${at}, started: ${finding}`);
       }
     }
@@ -152,9 +161,9 @@ interface Cut {
   readonly promises: Promises;
 }
 
-function* cuts(walk: Walk, share: number, random: SeededRandom): Generator<Cut, void> {
+function* cuts(walk: RecordToJudge, share: number, random: SeededRandom): Generator<Cut, void> {
   const { run } = walk;
-  const model = createDiskModel(run.root, run.rootInode);
+  const model = createDiskModel(run.root, run.rootInode, random.fork("failed syncs"));
   const promises = createPromises(run.load, run.truth);
   let at = 0;
   for (const op of readDiskRecord(run.recordFile)) {
