@@ -18,6 +18,12 @@ const networkFileSystems: ReadonlyMap<number, string> = new Map([
   [0x73757245, "Coda"],
   [0x564c, "NCP"],
   [0x0bd00bd0, "Lustre"],
+  [0x47504653, "GPFS"],
+  [0x19830326, "BeeGFS"],
+  [0x20030528, "OrangeFS"],
+  // A machine's folders as its guest sees them: memory isn't shared over these either.
+  [0x786f4256, "a VirtualBox folder"],
+  [0xbacbacbc, "a VMware folder"],
 ]);
 
 /** The name of a file system that a store can't lie on. Node gives the number signed on some systems. */

@@ -4,7 +4,7 @@
  */
 import { cpSync, existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import type { AgentStore } from "@sand/agent-core";
+import type { AgentReads, AgentStore } from "@sand/agent-core";
 import { createLogger, systemClock } from "@sand/node-kit";
 import { type AgentId, BoxError, brandId, type ClientNonce, type EntryId, type TurnId } from "@sand/protocol";
 import SqliteDatabase from "better-sqlite3";
@@ -127,62 +127,79 @@ async function readWhenSound(
 
 interface Shown {
   /** table → key → what the store says, in the form of `told` but for what only the file has */
-  readonly rows: ReadonlyMap<string, ReadonlyMap<string, object>>;
+  readonly rows: ReadonlyMap<string, Rows>;
 }
 
+type Rows = ReadonlyMap<string, object>;
+
 function readAll({ read }: AgentStore, told: Told): Shown {
-  const keys = (table: string): readonly string[] => [...(told.get(table)?.keys() ?? [])];
+  return {
+    rows: new Map([
+      ["transcript_entries", readEntries(read, told)],
+      ["prompts", readPrompts(read, told)],
+      ["turns", readTurns(read)],
+      ["turn_records", readRecords(read, told)],
+      ["kv", readValues(read, told)],
+    ]),
+  };
+}
+
+function keysOf(told: Told, table: string): readonly string[] {
+  return [...(told.get(table)?.keys() ?? [])];
+}
+
+/** By pages and each by its id: they go by different trees. */
+function readEntries(read: AgentReads, told: Told): Rows {
   const entries = new Map<string, object>();
   for (let beforeSeq: number | undefined; ; ) {
     const page = read.entriesBefore({ limit: 500, ...(beforeSeq === undefined ? {} : { beforeSeq }) });
-    for (const { seq, entry } of page.entries) entries.set(entry.id, entryShown({ seq, entry }));
+    for (const found of page.entries) entries.set(found.entry.id, entryShown(found));
     beforeSeq = page.entries[0]?.seq;
     if (!page.more || beforeSeq === undefined) break;
   }
-  for (const id of keys("transcript_entries")) {
+  for (const id of keysOf(told, "transcript_entries")) {
     const found = read.findEntry(brandId<EntryId>(id));
     if (found !== undefined) entries.set(id, entryShown(found));
   }
+  return entries;
+}
+
+function readPrompts(read: AgentReads, told: Told): Rows {
   const prompts = new Map<string, object>();
-  for (const key of keys("prompts")) {
+  for (const key of keysOf(told, "prompts")) {
     const { nonce } = rowIn(told, "prompts", key);
     const found = read.findPrompt(brandId<ClientNonce>(String(nonce)));
-    if (found !== undefined) {
-      const { promptId, digest, entryId, acceptedAtMs, turnId, text } = found;
-      prompts.set(promptId, {
-        digest,
-        entry_id: entryId,
-        accepted_at_ms: acceptedAtMs,
-        turn_id: turnId,
-        text,
-      });
-    }
+    if (found === undefined) continue;
+    const { promptId, digest, entryId, acceptedAtMs, turnId, text } = found;
+    const row = { digest, entry_id: entryId, accepted_at_ms: acceptedAtMs, turn_id: turnId, text };
+    prompts.set(promptId, row);
   }
-  const turns = new Map<string, object>();
-  const openTurn = read.openTurn();
-  for (const row of [...read.settledTurns({ limit: 5_000 }), ...(openTurn === undefined ? [] : [openTurn])]) {
-    turns.set(row.turnId, turnShown(row));
-  }
+  return prompts;
+}
+
+function readTurns(read: AgentReads): Rows {
+  const open = read.openTurn();
+  const all = [...read.settledTurns({ limit: 5_000 }), ...(open === undefined ? [] : [open])];
+  return new Map(all.map((row) => [row.turnId, turnShown(row)]));
+}
+
+function readRecords(read: AgentReads, told: Told): Rows {
   const records = new Map<string, object>();
-  for (const turnId of keys("turns")) {
+  for (const turnId of keysOf(told, "turns")) {
     for (const [at, record] of read.records(brandId<TurnId>(turnId)).entries()) {
       records.set(`${turnId} ${at + 1}`, { body: JSON.stringify(record) });
     }
   }
+  return records;
+}
+
+function readValues(read: AgentReads, told: Told): Rows {
   const values = new Map<string, object>();
-  for (const key of keys("kv")) {
+  for (const key of keysOf(told, "kv")) {
     const value = read.getValue(key);
     if (value !== undefined) values.set(key, { value: JSON.stringify(value) });
   }
-  return {
-    rows: new Map([
-      ["transcript_entries", entries],
-      ["prompts", prompts],
-      ["turns", turns],
-      ["turn_records", records],
-      ["kv", values],
-    ]),
-  };
+  return values;
 }
 
 interface Judgement {
@@ -201,13 +218,15 @@ function judge({ sound, agent, from, shown, seen }: Judgement): void {
   const earlier = seen.behind.has(agent) ? sound.versions(agent) : undefined;
   let missing = 0;
   for (const [table, rows] of shown.rows) {
+    const isRight = (key: string, row: object): boolean =>
+      isOneOf(told, table, key, row) ||
+      earlier?.get(`${table} ${key}`)?.has(JSON.stringify(row)) === true ||
+      isMended(table, key, row, report);
     for (const [key, row] of rows) {
-      const wasRight = earlier?.get(`${table} ${key}`)?.has(JSON.stringify(row)) === true;
-      const isRight = isOneOf(told, table, key, row) || wasRight;
-      if (isRight || isMended(table, key, row, report)) continue;
+      if (isRight(key, row)) continue;
       seen.findings.push(`${agent} shows ${table} ${key} as ${JSON.stringify(row).slice(0, 200)}`);
     }
-    for (const key of told.get(table)?.keys() ?? []) if (!rows.has(key)) missing += 1;
+    missing += keysOf(told, table).filter((key) => !rows.has(key)).length;
   }
   const isTold = report !== undefined || seen.behind.has(agent);
   if (missing > 0 && !isTold) seen.findings.push(`${agent} lacks ${missing} rows, and nothing says so`);
