@@ -84,7 +84,7 @@ test("an agent goes through an archive into another host under a new id, and its
   const again = await importAgent(target, file);
   const second = await exportAgent(target, again.agentId, "again.sand");
   expect(second.facts.sha256).toBe(facts.sha256);
-}, 120_000);
+}, 300_000);
 
 test("what is under way stays behind: the copy has an ended turn and runs nothing", async () => {
   await using host = await startTestHost({ script });
@@ -103,7 +103,7 @@ test("what is under way stays behind: the copy has an ended turn and runs nothin
   const replayed = await offline(host, { kind: "replay", root: host.dataRoot, turnId: null, agent: agentId });
   expect(replayed).toMatchObject({ turns: 1, diverged: 0 });
   await host.call("interruptAgentRun", { id: agent });
-}, 120_000);
+}, 300_000);
 
 test("an archive that is damaged, cut, foreign, hostile or newer is refused, and nothing of it is installed", async () => {
   await using host = await startTestHost({ script });

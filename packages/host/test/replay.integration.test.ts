@@ -68,7 +68,7 @@ test("turns of a real host are replayed without a difference, requests with thei
   const replays = replayAll(host, agent);
   expect(outcomes(replays)).toEqual(["same", "same", "same", "same", "same", "same"]);
   expect(replays.map((one) => one.kind === "same" && one.requests)).toEqual([1, 2, 3, 1, 2, 1]);
-});
+}, 240_000);
 
 test("a turn that was interrupted, one that a prompt joined and one that a restart cut are replayed", async () => {
   await using host = await startTestHost({
@@ -98,7 +98,7 @@ test("a turn that was interrupted, one that a prompt joined and one that a resta
   await host.whenIdle(agent);
   const replays = replayAll(host, agent);
   expect(outcomes(replays)).toEqual(["same", "same", "same"]);
-}, 120_000);
+}, 240_000);
 
 test("a journal that was changed is reported at the record that can't be right", async () => {
   await using host = await startTestHost({
@@ -186,7 +186,7 @@ test("a journal that was changed is reported at the record that can't be right",
     ]),
   ).toEqual(["callReviewed", 5, "intent"]);
   expect(changed(mapAt("stepCompleted", 1, withCall("echo three")))).toEqual(["stepPrepared", 11, "request"]);
-});
+}, 240_000);
 
 function journalKinds(host: TestHost, agent: string): readonly string[] {
   using reading = openAgentReading(join(host.dataRoot, "agents", agent));

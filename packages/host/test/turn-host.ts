@@ -21,7 +21,7 @@ import { readConfig } from "../src/config.ts";
 import { type Host, startHost } from "../src/start-host.ts";
 
 const token = "test-token-of-the-gateway-0123456789";
-const deadlineMs = 20_000;
+const deadlineMs = 90_000;
 const daemonProgram = fileURLToPath(new URL("../../exec-daemon/src/main.ts", import.meta.url));
 
 export interface TestHost extends AsyncDisposable {
