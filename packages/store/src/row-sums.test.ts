@@ -22,3 +22,8 @@ test("a row that isn't what was written is told apart from other damage", () => 
 test("a row from before there were sums is believed", () => {
   expect(() => checkSum(where, null, 2)).not.toThrow();
 });
+
+test("a row that lacks its text is damaged, whatever its sum says", () => {
+  const read: { readonly text: string } = JSON.parse('{"text":null}');
+  expect(() => rowSum(["a"], read.text)).toThrow(expect.objectContaining({ code: "store/damaged" }));
+});

@@ -10,6 +10,8 @@ import { BoxError } from "@sand/protocol";
 
 /** Over the row's short values in their order, and its one long text. Signed, since SQLite keeps that in four bytes. */
 export function rowSum(values: readonly (string | number | null)[], text = ""): number {
+  // A damaged row may lack what its table demands; the library's types don't know of that.
+  if (typeof text !== "string") throw damagedRow("its text is missing");
   return crc32(text, crc32(values.join("\u001f"))) | 0;
 }
 

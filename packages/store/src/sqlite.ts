@@ -112,6 +112,8 @@ export function isStorageFault(error: unknown): boolean {
 /** The file itself is wrong, so opening it again won't help. */
 export function isDamage(error: unknown): boolean {
   if (!(error instanceof SqliteDatabase.SqliteError)) return isDamagedRow(error);
+  // The version says that the schema is ours, so what it lacks was lost from it.
+  if (error.code === "SQLITE_ERROR") return /^no such |^table .+ has no column/u.test(error.message);
   return /^SQLITE_(CORRUPT|NOTADB)/u.test(error.code);
 }
 

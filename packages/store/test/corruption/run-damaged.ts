@@ -56,7 +56,9 @@ export async function runDamaged(options: RunOptions): Promise<RunResult> {
   try {
     await takeUp(options, root, seen);
   } catch (error) {
-    seen.findings.push(`the host doesn't start: ${String(error)}`);
+    seen.findings.push(
+      `the host doesn't start: ${String(error)} ${String(error instanceof Error ? error.cause : "")}`,
+    );
   }
   const counts = agents.map((agent) => countKept(options, { root, agent, from, inflicted, seen }));
   rmSync(root, { recursive: true, force: true });

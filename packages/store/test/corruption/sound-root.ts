@@ -62,7 +62,10 @@ export async function makeSoundRoot(folder: string, size: RootSize): Promise<Sou
     versions.set(agent, states);
     await fill(store, agent, size, states);
     const summary = { name: agent, talks: true };
-    await store.transact((tx) => tx.setValue("summary", summary));
+    await store.transact((tx) => {
+      tx.setValue("summary", summary);
+      tx.emit("test", {});
+    });
     index.putAgent({ agentId, summary, lastSeq: store.read.lastSeq(), hasOpenTurn: true });
   }
   // The index writes its rows some time later; a number that is reserved is written at once, after them.
@@ -103,7 +106,11 @@ async function fill(
       }
     }
   }
-  await store.transact((tx) => tx.insertPrompt(promptRow(`${agent}-waits`, { text: "later" })));
+  await store.transact((tx) => {
+    tx.insertPrompt(promptRow(`${agent}-waits`, { text: "later" }));
+    // As in a host: no change goes without an event, so the roster's row knows how far a store had come.
+    tx.emit("test", {});
+  });
 }
 
 /** What a commit of the turn `at` can have changed of rows that change. */
