@@ -2,7 +2,7 @@
  * The small files beside an agent's store: `profile.json` and `settings.json` (contract gateway §5). They are written
  * whole and atomically. A missing or unreadable one counts as empty: a damaged profile never hides a conversation.
  */
-import { mkdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { writeFileAtomic } from "@sand/node-kit";
 import type { AgentId, AgentProfile } from "@sand/protocol";
@@ -24,7 +24,8 @@ export function agentFolder(dataRoot: string, agentId: AgentId): string {
 
 export function makeAgentFolder(dataRoot: string, agentId: AgentId): string {
   const folder = agentFolder(dataRoot, agentId);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  // Not `recursive`: of a disk that refuses, Node would then say only that the folder isn't there.
+  if (!existsSync(folder)) mkdirSync(folder, { mode: 0o700 });
   return folder;
 }
 
