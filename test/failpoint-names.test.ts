@@ -3,6 +3,7 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import {
+  archiveFailpoints,
   boxStoreFailpoints,
   daemonFailpoints,
   hostFailpoints,
@@ -25,7 +26,7 @@ test("the sweep knows exactly the failpoints that the sources have", () => {
     );
   const known: readonly string[] = [
     ...[...hostFailpoints, ...daemonFailpoints],
-    ...[...keeperFailpoints, ...boxStoreFailpoints, ...projectionFailpoints],
+    ...[...keeperFailpoints, ...boxStoreFailpoints, ...archiveFailpoints, ...projectionFailpoints],
     ...upgradeDeaths.map(({ failpoint }) => failpoint),
   ];
   expect([...new Set(named)].sort()).toEqual([...known].sort());

@@ -277,6 +277,8 @@ test("an artifact is taken, outlives its file and the daemon, and is restored wi
   daemon = await daemon.again();
   connect();
   await artifacts.upload({ id: "small", name: "note", source: { case: "data", value: bytes("hi") } });
+  const beyond = await artifacts.read({ id: "small", offset: 2n ** 53n, lengthMax: 10 });
+  expect([beyond.data.length, beyond.totalBytes]).toEqual([0, 2n]);
   expect((await artifacts.list({ artifactsMax: 1 })).truncated).toBe(true);
   expect((await artifacts.list({ afterId: "run-1" })).artifacts.map(({ id }) => id)).toEqual(["small"]);
   const restored = { id: "run-1", path: "back/result.bin", precondition: "absent" };

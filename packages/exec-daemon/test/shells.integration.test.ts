@@ -1,4 +1,12 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { ExecutionState } from "@sand/protocol/exec";
@@ -279,6 +287,9 @@ test("what there isn't is a typed answer: sessions, shells, folders, names", asy
     "exec/unknown-session",
   );
   expect((await failureOf(world.shells.get({ sessionId: "none" }))).sand).toBe("exec/unknown-session");
+  symlinkSync("circle", join(world.daemon.workspace, "circle"));
+  for (const cwd of ["missing", "circle", "z".repeat(1_000)])
+    expect((await failureOf(world.shells.create({ sessionId: "x", cwd }))).sand).toBe("exec/invalid");
   expect((await failureOf(world.shells.create({ sessionId: "x", shell: "fish" }))).sand).toBe("exec/invalid");
   expect((await failureOf(world.shells.create({ sessionId: "x", cwd: "nowhere" }))).sand).toBe(
     "exec/invalid",

@@ -169,7 +169,7 @@ export function readHostConfig(): HostConfig {
 }
 
 /** Where the role `box-store` of a test build is to die. */
-export function readBoxStoreFailpoint(): string | undefined {
+export function readRoleFailpoint(): string | undefined {
   return process.env.SAND_FAILPOINT;
 }
 

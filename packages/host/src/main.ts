@@ -20,11 +20,13 @@ async function runThread(data: unknown): Promise<void> {
 
 async function runProcess(): Promise<void> {
   if (process.argv[2] === "box-store") {
-    const { readBoxStoreFailpoint } = await import("./config.ts");
-    return (await import("./box-store/run-box-store-role.ts")).runBoxStoreRole(readBoxStoreFailpoint());
+    const { readRoleFailpoint } = await import("./config.ts");
+    return (await import("./box-store/run-box-store-role.ts")).runBoxStoreRole(readRoleFailpoint());
   }
   if (process.argv[2] === "offline") {
-    return (await import("./offline/run-offline-role.ts")).runOfflineRole(import.meta.filename);
+    const { readRoleFailpoint } = await import("./config.ts");
+    const { runOfflineRole } = await import("./offline/run-offline-role.ts");
+    return runOfflineRole(import.meta.filename, readRoleFailpoint());
   }
   const { runHost } = await import("./run-host.ts");
   await runHost(import.meta.filename);

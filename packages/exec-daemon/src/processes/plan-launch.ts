@@ -4,7 +4,7 @@
  * A program with arguments is started through a shell's `exec`, because then a missing one is 127 and one that may
  * not be executed is 126, inside a sandbox as well as outside.
  */
-import { existsSync, realpathSync, statSync } from "node:fs";
+import { existsSync, realpathSync } from "node:fs";
 import { resolve } from "node:path";
 import { BoxError } from "@sand/protocol";
 import type { StartRequest } from "@sand/protocol/exec";
@@ -14,6 +14,7 @@ import { runAsUser } from "../command-user.ts";
 import { type EnclosureRequest, encloserOf } from "../enclosure/encloser.ts";
 import { markerName } from "../ledger/execution-folder.ts";
 import type { LaunchPlan } from "../ledger/records.ts";
+import { isFolder } from "./is-folder.ts";
 
 /** the descriptors that the keeper gives to bubblewrap, and the one that a shell opens where there is no keeper */
 const infoFd = 3;
@@ -119,15 +120,6 @@ function resolveCwd(policy: BoxPolicy, asked: string): Folder {
   const outside = isTemporary ? resolve(policy.temporaryRoot, `.${inside.slice("/tmp".length)}`) : inside;
   if (!isFolder(outside)) throw new BoxError("exec/invalid", `the folder ${inside} does not exist`);
   return { outside, inside };
-}
-
-function isFolder(path: string): boolean {
-  try {
-    return statSync(path).isDirectory();
-  } catch {
-    // Missing or out of reach: either way nothing can be started there.
-    return false;
-  }
 }
 
 function realRoot(path: string): string {

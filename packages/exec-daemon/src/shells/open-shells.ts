@@ -1,5 +1,4 @@
 /** Puts session shells together: sessions, their verbs, tmux, and the files of background commands. */
-import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import type { ConnectRouter } from "@connectrpc/connect";
 import { type Logger, type Scope, systemClock } from "@sand/node-kit";
@@ -9,6 +8,7 @@ import { isBeneath } from "@sand/sandbox-policy";
 import type { BoxPolicy } from "../box-policy.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { TrackedExecution } from "../ledger/tracked-execution.ts";
+import { isFolder } from "../processes/is-folder.ts";
 import type { Start } from "../processes/start.ts";
 import { endProcesses } from "./end-session.ts";
 import { createLoginStates } from "./login-states.ts";
@@ -146,10 +146,7 @@ async function createSession(
 function resolveFolder(policy: BoxPolicy, asked: string): string {
   const path = resolve(policy.workspaceRoot, asked);
   const isElsewhere = policy.decision.kind === "enclose" && isBeneath(path, "/tmp");
-  if (
-    asked.includes("\0") ||
-    !(isElsewhere || statSync(path, { throwIfNoEntry: false })?.isDirectory() === true)
-  )
+  if (asked.includes("\0") || !(isElsewhere || isFolder(path)))
     throw new BoxError("exec/invalid", "the folder does not exist");
   return Buffer.from(path, "utf8").toString("latin1");
 }

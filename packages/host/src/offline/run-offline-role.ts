@@ -5,6 +5,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { armFailpoints } from "@sand/node-kit";
 import { BoxError } from "@sand/protocol";
 import { prepareSqlite } from "@sand/store/archives";
 import type { OfflineCall, OfflineReply } from "@sand/store/offline";
@@ -13,7 +14,8 @@ import { exportTurn, replayFixture, replayStored } from "./replay-calls.ts";
 
 const callMaxBytes = 65_536;
 
-export async function runOfflineRole(program: string): Promise<void> {
+export async function runOfflineRole(program: string, failpoint?: string): Promise<void> {
+  armFailpoints(failpoint);
   const natives = mkdtempSync(join(tmpdir(), "sand-natives-"));
   try {
     const call = await readCall();

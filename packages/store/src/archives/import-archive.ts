@@ -5,7 +5,7 @@
  * it an agent. A failure, or a crash anywhere before, leaves nothing that a host would look at. Since nobody knows the
  * new id, this may be done while a host runs; the host takes the agent up when it is asked for it, or at its next start.
  */
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { AgentTx } from "@sand/agent-core";
 import { failpoint, type Logger, syncFolder } from "@sand/node-kit";
@@ -34,13 +34,17 @@ export interface ImportArchiveOptions {
 }
 
 const agentsMax = 10_000;
+const stagePrefix = "import-";
+/** no import takes longer, in `ms`: a stage that is older was left by a killed one */
+const stageAgeMaxMs = 24 * 3_600_000;
 
 export async function importArchive(options: ImportArchiveOptions): Promise<ArchiveFacts> {
   const { root, agentId } = options;
   const agents = agentsFolder(root);
   mkdirSync(agents, { recursive: true, mode: 0o700 });
   if (readdirSync(agents).length >= agentsMax) throw refused("this data root holds as many agents as it may");
-  const stage = join(root, "tmp", `import-${agentId}`);
+  removeLeftOver(join(root, "tmp"));
+  const stage = join(root, "tmp", `${stagePrefix}${agentId}`);
   mkdirSync(stage, { recursive: true, mode: 0o700 });
   try {
     const facts = await fillStage(options, stage, join(agents, agentId));
@@ -52,6 +56,16 @@ export async function importArchive(options: ImportArchiveOptions): Promise<Arch
   } catch (error) {
     rmSync(stage, { recursive: true, force: true });
     throw error;
+  }
+}
+
+function removeLeftOver(folder: string): void {
+  const oldestMs = Date.now() - stageAgeMaxMs;
+  for (const name of existsSync(folder) ? readdirSync(folder) : []) {
+    if (!name.startsWith(stagePrefix)) continue;
+    const stage = join(folder, name);
+    const madeAtMs = statSync(stage, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY;
+    if (madeAtMs < oldestMs) rmSync(stage, { recursive: true, force: true });
   }
 }
 

@@ -4,6 +4,7 @@ export { findBundles, type SandBundles } from "../processes/sand-bundles.ts";
 export { createWorld, type SandWorld } from "../processes/sand-world.ts";
 export { hasRadosgw, type Radosgw, startRadosgw } from "../processes/start-radosgw.ts";
 export {
+  archiveFailpoints,
   boxStoreFailpoints,
   daemonFailpoints,
   hostFailpoints,

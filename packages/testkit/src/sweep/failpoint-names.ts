@@ -54,3 +54,6 @@ export const boxStoreFailpoints = [
   "snapshot.listed",
   "restore.written",
 ] as const;
+
+/** The process that carries agents in archives; a test of its own kills it here. */
+export const archiveFailpoints = ["import.staged"] as const;

@@ -44,7 +44,9 @@ export function createArtifactVerbs(deps: ArtifactDeps): ServiceImpl<typeof Arti
       const facts = await need(store, id);
       const length = Math.min(lengthMax || limits.fileReadMaxBytes, limits.fileReadMaxBytes);
       const left = Math.max(0, facts.sizeBytes - Number(offset));
-      const data = await store.read(id, Number(offset), Math.min(length, left));
+      // Behind the end there is nothing to read, at places that a file can't even have.
+      const data =
+        left === 0 ? new Uint8Array() : await store.read(id, Number(offset), Math.min(length, left));
       return { data, totalBytes: BigInt(facts.sizeBytes) };
     },
     remove: ({ id }) => store.alone(async () => ({ existed: await store.remove(checkId(id)) })),
