@@ -12,6 +12,7 @@ import type { SandBundles } from "../processes/sand-bundles.ts";
 import { createWorld, type SandWorld } from "../processes/sand-world.ts";
 import { collectFindings, type Findings, type ProofResult } from "../proofs/proof-result.ts";
 import { createSeededRandom } from "../seeded-random.ts";
+import { awaitRest } from "./await-rest.ts";
 import { type Bearers, buildRequest, type FuzzRequest } from "./build-request.ts";
 import { buildSocket } from "./build-socket.ts";
 import { deleteAllAgents } from "./delete-agents.ts";
@@ -166,11 +167,14 @@ async function openStage(world: SandWorld): Promise<FuzzStage> {
   });
   return {
     ...{ access, host, daemon, ports },
-    measure: async () => ({
-      host: await measureMemory(host, hostFile),
-      daemon: await measureMemory(daemon, daemonFile),
-      descriptors: countOpenFiles(daemon.pid),
-    }),
+    async measure() {
+      await awaitRest(host.pid);
+      return {
+        host: await measureMemory(host, hostFile),
+        daemon: await measureMemory(daemon, daemonFile),
+        descriptors: countOpenFiles(daemon.pid),
+      };
+    },
   };
 }
 
