@@ -80,7 +80,8 @@ export async function startHost(deps: HostDeps): Promise<Host> {
       for (const row of state.index.agents()) if (row.hasOpenTurn) work.queue.wake(row.agentId);
       work.goesOn();
       state.projections.start();
-      await state.repairDesk.openUnlisted(new Set(state.index.agents().map((row) => row.agentId)));
+      await state.repairDesk.openUnlisted(new Set(state.index.agents().map((row) => row.agentId)), signal);
+      if (signal.aborted) return;
       emptyTrash(config.dataRoot);
       logger.info({ event: "host.started", url, agents: state.index.agents().length }, "the host is up");
     });
@@ -197,6 +198,7 @@ async function openDoors(deps: HostDeps, scope: Scope, state: HostState, work: H
   const directory = createAgentDirectory({
     ...{ ...rosterParts, isWorkedOn, stopTurns },
     forgetProjections: projections.forget,
+    whenRepaired: state.repairDesk.whenRepaired,
   });
   const desk = createPromptDesk({ index, open, queue, clock, ids, activeAgentId });
   const mayGoOn = () => work.isComingUp() && index.mayHaveOpenTurns();

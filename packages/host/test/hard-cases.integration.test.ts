@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, existsSync, readdirSync, readlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { waitUntil } from "@sand/testkit";
 import type { ModelReply, ModelScript } from "@sand/testkit/model-server";
 import { expect, test } from "vitest";
@@ -176,16 +177,40 @@ test("a host with 1,000 agents starts without opening one of them", async () => 
   await using host = await startTestHost({ script: steps({ text: "fine" }) });
   const first = await host.createAgent("one");
   const folders = join(host.dataRoot, "agents");
-  // Made by copying: what counts is what a start costs, and a start finds agents by their folders.
-  const copyAll = () => {
-    for (let number = 2; number <= 1_000; number += 1)
-      cpSync(join(folders, first), join(folders, `agent-${number}`), { recursive: true });
-  };
-  await host.restart(copyAll);
+  await host.restart(() => copyAgents(folders, first, 999));
+  await waitUntil("all of them to have a row", () => hasStartedWith(host, 1_000), { deadlineMs: 150_000 });
   await host.restart();
   expect(await host.call("countAgents", {})).toBe(1_000);
   expect(openStores(folders)).toBe(0);
-}, 90_000);
+}, 240_000);
+
+test("a host that is restarted before it has read its new agents has all of them", async () => {
+  await using host = await startTestHost({ script: steps({ text: "fine" }) });
+  const first = await host.createAgent("one");
+  const folders = join(host.dataRoot, "agents");
+  await host.restart(() => copyAgents(folders, first, 39));
+  await host.restart();
+  await host.restart();
+  expect(await host.call("countAgents", {})).toBe(40);
+  await host.restart();
+  expect(await host.call("countAgents", {})).toBe(40);
+});
+
+/** Agents made by copying: a start finds them by their folders. Each store names its agent, or it would be refused. */
+function copyAgents(folders: string, from: string, copies: number): void {
+  for (let number = 1; number <= copies; number += 1) {
+    const agentId = `copy-${number}`;
+    cpSync(join(folders, from), join(folders, agentId), { recursive: true });
+    const store = new DatabaseSync(join(folders, agentId, "store.db"));
+    store.exec("PRAGMA synchronous = OFF");
+    store.prepare("UPDATE owner SET agent_id = ?").run(agentId);
+    store.close();
+  }
+}
+
+function hasStartedWith({ logLines }: { readonly logLines: readonly string[] }, agents: number): boolean {
+  return logLines.some((line) => line.includes('"host.started"') && line.includes(`"agents":${agents},`));
+}
 
 /** Another process, because locks of one process don't exclude each other. Resolves with how to let go. */
 async function holdStore(path: string): Promise<() => Promise<void>> {

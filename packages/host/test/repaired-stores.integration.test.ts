@@ -1,5 +1,14 @@
 /** An agent whose store is damaged is repaired beside the others, goes on, and the host tells what was kept and lost. */
-import { closeSync, copyFileSync, openSync, readFileSync, renameSync, statSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeSync,
+} from "node:fs";
 import { join } from "node:path";
 import { fieldOf, listOf, textOf, waitUntil } from "@sand/testkit";
 import { expect, test } from "vitest";
@@ -55,6 +64,20 @@ test("a store whose first page is gone is repaired: the conversation is there, a
   expect(Object.keys(Object(fieldOf(report, "hashes")))).toContain("store.db");
   await host.restart();
   expect(await repairsOf(host)).toHaveLength(1);
+});
+
+test("an agent that is deleted while its store is repaired is gone, and the repair doesn't bring it back", async () => {
+  await using host = await startTestHost({ script });
+  const [ann, bob] = [await host.createAgent("ann"), await host.createAgent("bob")];
+  await host.ask(ann, "one");
+  await host.restart(() => zero(storeOf(host, ann), 1, 1));
+  expect(await host.status("getAgentTranscriptTail", { id: ann })).toBe(503);
+  expect(await host.status("deleteAgent", { id: ann })).toBe(200);
+  expect(await repairsOf(host)).toMatchObject([{ agentId: ann, outcome: "repaired" }]);
+  const left = async () => listOf(await host.call("listAgents", {})).map((agent) => fieldOf(agent, "id"));
+  expect([await left(), existsSync(storeOf(host, ann))]).toEqual([[bob], false]);
+  await host.restart();
+  expect(await left()).toEqual([bob]);
 });
 
 test("a store of which nothing can be read stays refused, and says so", async () => {

@@ -44,6 +44,8 @@ export interface AgentDirectoryDeps {
   isWorkedOn(agentId: AgentId): boolean;
   /** ends the agent's turn for good and waits until nothing runs for it any more */
   stopTurns(agentId: AgentId): Promise<void>;
+  /** waits for the end of a repair of the agent's store; false when none is under way, or none that ends soon */
+  whenRepaired(agentId: AgentId): Promise<boolean>;
   /** resolves when nothing is written any more of what was made from the agent's store */
   forgetProjections(agentId: AgentId): Promise<void>;
 }
@@ -144,10 +146,24 @@ export function createAgentDirectory(deps: AgentDirectoryDeps): AgentDirectory {
     });
   }
 
+  /** Ends all that goes on for the agent. A repair of its store is waited for: it would put back what is removed. */
+  async function stopForRemoval(id: AgentId): Promise<"stopped" | "not there"> {
+    for (;;) {
+      try {
+        if ((await openIfThere(deps.open, id).catch(passDamage)) === null) return "not there";
+        await deps.stopTurns(id);
+        return "stopped";
+      } catch (error) {
+        // Bounded: a store is repaired some times only, and refused from then on.
+        const mayBeRepaired = error instanceof BoxError && error.code === "store/unavailable";
+        if (!mayBeRepaired || !(await deps.whenRepaired(id))) throw error;
+      }
+    }
+  }
+
   async function removeOne(id: AgentId): Promise<void> {
     await exclusive(id, async () => {
-      if ((await openIfThere(deps.open, id).catch(passDamage)) === null) return;
-      await deps.stopTurns(id);
+      if ((await stopForRemoval(id)) === "not there") return;
       await deps.forgetProjections(id);
       mkdirSync(trashFolder(deps.dataRoot), { recursive: true, mode: 0o700 });
       // Before the agent itself: without it, nobody would know any more that this is to be removed.

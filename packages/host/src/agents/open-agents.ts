@@ -1,6 +1,7 @@
 /**
  * The agents that are open in this process. An agent opens on its first use and stays open; opening twice at once is
- * one opening. A damaged store fails its own agent only.
+ * one opening. A damaged store fails its own agent only. Once all are closed none is opened any more: the data root may
+ * belong to another host by then.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -30,15 +31,39 @@ export interface OpenAgents {
 export function createOpenAgents(deps: OpenAgentsDeps): OpenAgents {
   const handles = new Map<AgentId, AgentHandle>();
   const once = createSingleFlight<AgentHandle>();
+  const opening = new Set<Promise<AgentHandle>>();
+  let isClosed = false;
+
+  function refuseWhenClosed(): void {
+    if (!isClosed) return;
+    throw new BoxError("host/shutting-down", "the host is ending, and opens no agent any more");
+  }
 
   async function openFresh(agentId: AgentId): Promise<AgentHandle> {
+    refuseWhenClosed();
     const folder = agentFolder(deps.dataRoot, agentId);
     if (!existsSync(join(folder, "profile.json")) && !existsSync(join(folder, "store.db")))
       throw notFound(agentId);
     const store = await deps.openStore(agentId, folder);
-    const handle = createAgentHandle(deps, { agentId, folder, store });
-    handles.set(agentId, handle);
-    return handle;
+    try {
+      refuseWhenClosed();
+      const handle = createAgentHandle(deps, { agentId, folder, store });
+      handles.set(agentId, handle);
+      return handle;
+    } catch (error) {
+      await store.close();
+      throw error;
+    }
+  }
+
+  async function openTracked(agentId: AgentId): Promise<AgentHandle> {
+    const flight = openFresh(agentId);
+    opening.add(flight);
+    try {
+      return await flight;
+    } finally {
+      opening.delete(flight);
+    }
   }
 
   return {
@@ -48,7 +73,7 @@ export function createOpenAgents(deps: OpenAgentsDeps): OpenAgents {
       if (!isSafeAgentId(agentId)) {
         throw new BoxError("gateway/unsafe-agent-id", "an agent's id must be a plain folder name");
       }
-      return await once(agentId, () => openFresh(agentId));
+      return await once(agentId, () => openTracked(agentId));
     },
     peek: (agentId) => handles.get(agentId),
     async close(agentId) {
@@ -57,9 +82,12 @@ export function createOpenAgents(deps: OpenAgentsDeps): OpenAgents {
       await handle?.store.close();
     },
     async closeAll() {
+      isClosed = true;
       const open = [...handles.values()];
       handles.clear();
       await Promise.all(open.map((handle) => handle.store.close()));
+      // What is being opened closes its store by itself, and the index is needed until then.
+      await Promise.allSettled(opening);
     },
   };
 }

@@ -2,11 +2,18 @@
  * Damaged stores of this host: has them repaired beside everything else, takes the agent up again, and keeps what came
  * of it where `getHostStatus` finds it, also after a restart.
  */
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { type Logger, writeFileAtomicSync } from "@sand/node-kit";
 import { type AgentId, type Clock, isSafeAgentId, type StoreRepair } from "@sand/protocol";
-import { createStoreRepairs, type RecoveryReport, repairOnThread, type StoreRepairs } from "@sand/store";
+import {
+  createStoreRepairs,
+  type RecoveryReport,
+  repairOnThread,
+  type StoreRepairs,
+  storeFileName,
+} from "@sand/store";
 import { agentsFolder } from "../agents/agent-files.ts";
 import type { OpenAgents } from "../agents/open-agents.ts";
 
@@ -35,12 +42,22 @@ export interface RepairDesk {
   noteBehind(agentId: AgentId, lastSeq: number, knownSeq: number): void;
   /** From here on repaired agents are taken up again. */
   serve(agents: RepairedAgents): void;
-  /** Opens agents that have a folder and no row, since their stores couldn't be read; damaged ones are repaired then. */
-  openUnlisted(listed: ReadonlySet<AgentId>): Promise<void>;
+  /**
+   * Opens agents that have a folder and no row, since their stores couldn't be read; damaged ones are repaired then.
+   * Ends early with the signal.
+   */
+  openUnlisted(listed: ReadonlySet<AgentId>, signal: AbortSignal): Promise<void>;
+  /**
+   * Waits for the end of the agent's repair. False when none is under way, or when it goes on for too long; after true
+   * the store tells by itself what came of it.
+   */
+  whenRepaired(agentId: AgentId): Promise<boolean>;
 }
 
 /** notes that are kept; the reports themselves stay beside the damaged files */
 const notesMax = 100;
+/** how long a request waits for a repair: shorter than clients commonly wait for an answer, in `ms` */
+const waitMaxMs = 15_000;
 
 export function createRepairDesk(deps: RepairDeskDeps): RepairDesk {
   const { dataRoot, clock, logger } = deps;
@@ -78,9 +95,9 @@ export function createRepairDesk(deps: RepairDeskDeps): RepairDesk {
       return repairOnThread(thread, { ...request, nowMs: clock.nowMs(), seqAtLeast: deps.lastSeq() });
     },
     logger,
-    onRepaired(agentId, report) {
+    async onRepaired(agentId, report) {
       note(noteOf(report));
-      takeUp(agentId).catch((error: unknown) =>
+      await takeUp(agentId).catch((error: unknown) =>
         logger.error(
           { event: "store.not-taken-up", agentId, err: error },
           "a repaired agent can't be opened",
@@ -105,9 +122,14 @@ export function createRepairDesk(deps: RepairDeskDeps): RepairDesk {
     serve(served) {
       agents = served;
     },
-    async openUnlisted(listed) {
+    async openUnlisted(listed, signal) {
       for (const agentId of readdirSync(agentsFolder(dataRoot)).filter(isSafeAgentId)) {
-        if (listed.has(agentId)) continue;
+        // Each costs an opening of its file, so whoever ends the host or asks it something has a turn in between.
+        await setImmediate();
+        if (signal.aborted) return;
+        // A folder without a store is no damage, and an opening would make an empty one there.
+        if (listed.has(agentId) || !existsSync(join(agentsFolder(dataRoot), agentId, storeFileName)))
+          continue;
         await agents?.open
           .open(agentId)
           .catch((error: unknown) =>
@@ -117,6 +139,18 @@ export function createRepairDesk(deps: RepairDeskDeps): RepairDesk {
             ),
           );
       }
+    },
+    async whenRepaired(agentId) {
+      const ending = repairs.ending(join(agentsFolder(dataRoot), agentId, storeFileName));
+      if (ending === undefined) return false;
+      const waited = new AbortController();
+      const late = clock.sleep(waitMaxMs, waited.signal).then(
+        () => false,
+        () => false,
+      );
+      const ended = await Promise.race([ending.then(() => true), late]);
+      waited.abort();
+      return ended;
     },
   };
 }

@@ -17,8 +17,8 @@ export interface RepairRequest {
 export interface StoreRepairsDeps {
   readonly run: (request: RepairRequest) => Promise<RecoveryReport>;
   readonly logger: Logger;
-  /** the store may be opened again */
-  readonly onRepaired: (agentId: AgentId, report: RecoveryReport) => void;
+  /** The store may be opened again. The repair counts as ended when what is done then has ended; must not reject. */
+  readonly onRepaired: (agentId: AgentId, report: RecoveryReport) => Promise<void> | void;
   readonly onFailed: (agentId: AgentId, error: BoxError) => void;
 }
 
@@ -27,6 +27,8 @@ export interface StoreRepairs {
   begin(request: RepairRequest): BoxError;
   /** why the store can't be opened now */
   refusal(path: string): BoxError | undefined;
+  /** the end of the store's repair, when one is under way; never rejects */
+  ending(path: string): Promise<void> | undefined;
   /** resolves when none is under way */
   settled(): Promise<void>;
 }
@@ -35,7 +37,9 @@ export interface StoreRepairs {
 const repairsMax = 3;
 
 export function createStoreRepairs(deps: StoreRepairsDeps): StoreRepairs {
-  const running = new Map<string, Promise<void>>();
+  /** stores that nobody may open */
+  const running = new Set<string>();
+  const endings = new Map<string, Promise<void>>();
   const failed = new Map<string, BoxError>();
   const counts = new Map<string, number>();
 
@@ -52,7 +56,7 @@ export function createStoreRepairs(deps: StoreRepairsDeps): StoreRepairs {
         { event: "store.repaired", agentId, file: path, ...summaryOf(report) },
         "a damaged store was repaired; its report lies beside the damaged files",
       );
-      deps.onRepaired(agentId, report);
+      await deps.onRepaired(agentId, report);
     } catch (error) {
       const refusal = asRefusal(error);
       failed.set(path, refusal);
@@ -80,11 +84,16 @@ export function createStoreRepairs(deps: StoreRepairsDeps): StoreRepairs {
         failed.set(request.path, again);
         return again;
       }
-      running.set(request.path, repair(request));
+      running.add(request.path);
+      const ending = repair(request).finally(() => {
+        if (endings.get(request.path) === ending) endings.delete(request.path);
+      });
+      endings.set(request.path, ending);
       return beingRepaired();
     },
+    ending: (path) => endings.get(path),
     async settled() {
-      while (running.size > 0) await Promise.all(running.values());
+      while (endings.size > 0) await Promise.all(endings.values());
     },
   };
 }
