@@ -1,4 +1,4 @@
-/* Says how a command ended, in the words of `src/keeper/exit-facts.ts`. */
+/* Says how a command began and ended, in the words of `src/keeper/exit-facts.ts`. */
 #define _GNU_SOURCE
 #include "shim.h"
 
@@ -103,4 +103,17 @@ int64_t machine_oom_kills(void) {
   text[length] = '\0';
   char *found = strstr(text, "\noom_kill ");
   return found == NULL ? 0 : strtoll(found + strlen("\noom_kill "), NULL, 10);
+}
+
+void format_started(char *out, size_t size, const struct child *child) {
+  int leader = (int)child->leader;
+  snprintf(out, size, "{\"pid\":%d,\"pgid\":%d,\"startTime\":\"%s\",\"bootId\":\"%s\"}", leader, leader,
+           child->identity.start_time, boot_id());
+}
+
+void format_closed(char *out, size_t size, struct spool *spool, bool left_open) {
+  snprintf(out, size, "{\"seq\":%llu,\"leftOpen\":%s,\"stdoutBytes\":%llu,\"stderrBytes\":%llu}",
+           (unsigned long long)spool_take_seq(spool), left_open ? "true" : "false",
+           (unsigned long long)spool->offsets[STREAM_STDOUT],
+           (unsigned long long)spool->offsets[STREAM_STDERR]);
 }

@@ -12,7 +12,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -125,10 +124,7 @@ static bool record_closed(struct keep *keep, bool left_open) {
   char text[RECORD_MAX_BYTES];
   keep->recording = false;
   spool_close(&keep->spool);
-  snprintf(text, sizeof text, "{\"seq\":%llu,\"leftOpen\":%s,\"stdoutBytes\":%llu,\"stderrBytes\":%llu}",
-           (unsigned long long)spool_take_seq(&keep->spool), left_open ? "true" : "false",
-           (unsigned long long)keep->spool.offsets[STREAM_STDOUT],
-           (unsigned long long)keep->spool.offsets[STREAM_STDERR]);
+  format_closed(text, sizeof text, &keep->spool, left_open);
   terminal_close(&terminal);
   return record_patiently(keep, "closed.json", text);
 }
@@ -270,8 +266,7 @@ static void record_failure(struct keep *keep, void (*tell)(const char *)) {
 
 static bool record_started(struct keep *keep) {
   char text[RECORD_MAX_BYTES];
-  snprintf(text, sizeof text, "{\"pid\":%d,\"pgid\":%d,\"startTime\":\"%s\",\"bootId\":\"%s\"}",
-           (int)keep->child.leader, (int)keep->child.leader, keep->child.identity.start_time, boot_id());
+  format_started(text, sizeof text, &keep->child);
   return record_patiently(keep, "started.json", text);
 }
 

@@ -199,6 +199,8 @@ struct exit_report {
 };
 
 void format_exit(char *out, size_t size, const struct exit_report *report);
+void format_started(char *out, size_t size, const struct child *child);
+void format_closed(char *out, size_t size, struct spool *spool, bool left_open);
 void format_spawn_failure(char *out, size_t size, const char *program, int error, uint64_t seq);
 /* How many processes this machine has killed for lack of memory; 0 where it doesn't say. */
 int64_t machine_oom_kills(void);
