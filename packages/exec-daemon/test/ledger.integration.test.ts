@@ -81,6 +81,16 @@ test("an intent that can't be read behind a claim is damage: it stays, is told, 
   expect(lines.join("")).toContain("execution.damaged");
 });
 
+test("an id that is asked for again while its old execution is being removed gets a place of its own", async () => {
+  const ledger = open();
+  const old = await ledger.add(intent("again"));
+  const removing = ledger.remove(old);
+  const fresh = await ledger.add(intent("again"));
+  await removing;
+  expect(existsSync(join(fresh.folder, "start.json"))).toBe(true);
+  expect(ledger.find("again")).toBe(fresh);
+});
+
 test("an intent that can't be put on disk leaves nothing behind", async () => {
   const ledger = open();
   // Its JSON can't be made, which is as late as a failure can come before the disk's own.

@@ -54,6 +54,8 @@ export function openLedger(deps: LedgerDeps): Ledger {
   const executions = new Map<string, TrackedExecution>();
   /** executions whose last look failed, so that one that keeps failing is told once */
   const unreadable = new Set<TrackedExecution>();
+  /** folders that are being removed, so that the same id, asked for again, waits for its place */
+  const leaving = new Map<string, Promise<void>>();
   const spools = createSpoolDropper(limits, deps.log);
   const bootId = readBootId();
   mkdirSync(root, { recursive: true, mode: 0o700 });
@@ -152,6 +154,7 @@ export function openLedger(deps: LedgerDeps): Ledger {
       const suffix = deps.enabled ? "" : `@${randomBytes(6).toString("hex")}`;
       const folder = join(root, folderName(start.executionId) + suffix);
       const intent = ofThisBoot(start);
+      await leaving.get(folder)?.catch(() => undefined);
       await writeIntent(folder, intent, syncedBy);
       return track(folder, intent);
     },
@@ -165,7 +168,13 @@ export function openLedger(deps: LedgerDeps): Ledger {
       unreadable.delete(execution);
       if (executions.get(execution.start.executionId) === execution)
         executions.delete(execution.start.executionId);
-      await rm(execution.folder, { recursive: true, force: true });
+      const gone = rm(execution.folder, { recursive: true, force: true });
+      leaving.set(execution.folder, gone);
+      try {
+        await gone;
+      } finally {
+        leaving.delete(execution.folder);
+      }
       execution.changes.bump();
     },
     runningCount() {
