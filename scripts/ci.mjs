@@ -16,13 +16,13 @@ const minute = 60_000;
 
 /** the limits add up to less than the 45 minutes that a run may take */
 const steps = [
-  { name: "prepare", command: ["node", "scripts/bootstrap.mjs", "install"], maxMs: 6 * minute, needed: true },
-  { name: "tests", command: ["npm", "test"], maxMs: 24 * minute, report: testReport },
-  { name: "check", command: ["node", "scripts/bootstrap.mjs", "check"], maxMs: 6 * minute },
+  { name: "prepare", command: ["node", "scripts/bootstrap.mjs", "install"], maxMs: 5 * minute, needed: true },
+  { name: "tests", command: ["npm", "test"], maxMs: 28 * minute, report: testReport },
+  { name: "check", command: ["node", "scripts/bootstrap.mjs", "check"], maxMs: 5 * minute },
   {
     name: "kill sweep, 40 runs",
     command: ["node", "scripts/bootstrap.mjs", "kill-sweep", "--runs", "40"],
-    maxMs: 8 * minute,
+    maxMs: 6 * minute,
   },
 ];
 
