@@ -48,7 +48,7 @@ test("bash completes commands, actions, options and their values, and leaves the
     ],
   );
   expect({ commands, named, actions, second, options, values, afterValue, leading, file, short }).toEqual({
-    commands: ["events", "exec"],
+    commands: ["events", "exec", "export"],
     named: ["transcript"],
     actions: ["unread", "unhide"],
     second: [""],
