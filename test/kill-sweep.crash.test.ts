@@ -18,7 +18,7 @@ test("work goes on over kills of host and daemon: nothing is lost, nothing is do
   expect(findings, `seed ${seed}`).toEqual([]);
 });
 
-test("without the ledger the checker finds commands that were run twice", { timeout: 300_000 }, async () => {
+test("without the ledger the checker finds commands that were run twice", { timeout: 600_000 }, async () => {
   const seed = Math.floor(Math.random() * 2 ** 31);
   const { findings } = await proveKillSweep({
     seed,

@@ -33,7 +33,7 @@ export interface KillSweepResult extends ProofResult {
 }
 
 const killsPerRun = 10;
-const controlRunsMax = 4;
+const controlRunsMax = 10;
 /** starts of the sweep that a failpoint gets to be hit often enough */
 const failpointRoundsMax = 4;
 const openTurnShareMin = 0.8;
